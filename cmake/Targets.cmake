@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# lastword_library(name SOURCES … LINK … PRIVATE … PRECOMPILE …)
+#   A static library; without sources an interface one, so that a folder may still be empty.
+# lastword_program(name SOURCES … LINK … PRECOMPILE_FROM target)
+#   A program at the top of the build folder.
+
+function(lastword_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE;PRECOMPILE")
+  if(NOT arg_SOURCES)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE lastword_flags ${arg_LINK} ${arg_PRIVATE})
+    return()
+  endif()
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC lastword_flags ${arg_LINK} PRIVATE ${arg_PRIVATE})
+  if(arg_PRECOMPILE)
+    target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
+  endif()
+endfunction()
+
+function(lastword_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILE_FROM" "SOURCES;LINK")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE lastword_flags ${arg_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  if(arg_PRECOMPILE_FROM)
+    get_target_property(type ${arg_PRECOMPILE_FROM} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILE_FROM})
+    endif()
+  endif()
+endfunction()
