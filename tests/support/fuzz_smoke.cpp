@@ -84,8 +84,8 @@ TEST_P(FuzzSmoke, SurvivesAFixedSeed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FuzzSmoke, testing::ValuesIn(kFuzzers),
-                         [](const testing::TestParamInfo<Fuzzer>& info) {
-                           return std::string(info.param.name);
+                         [](const testing::TestParamInfo<Fuzzer>& instance) {
+                           return std::string(instance.param.name);
                          });
 
 }  // namespace
