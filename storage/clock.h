@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time, as the broker sees it; tests move it by hand, demos let it run fast.
+//
+// Threads   any.
+// Lifetime  outlives everything that was given a reference to it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace lastword::storage {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Milliseconds since 1970. May step with the system's clock.
+  virtual std::int64_t now_ms() const = 0;
+  /// How long a wait of `broker_ms` on this clock takes in real time.
+  virtual std::chrono::milliseconds real_wait(std::int64_t broker_ms) const = 0;
+};
+
+/// The system's clock, or one that started at it and runs `speed` times as fast.
+class SystemClock : public Clock {
+ public:
+  explicit SystemClock(double speed = 1.0);
+  std::int64_t now_ms() const override;
+  std::chrono::milliseconds real_wait(std::int64_t broker_ms) const override;
+
+ private:
+  const double speed_;
+  const std::int64_t start_ms_;
+  const std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace lastword::storage

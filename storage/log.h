@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// One partition's log: record batches in offset order, kept in segment files.
+//
+// Promises  DESIGN: what was acknowledged stays, offsets never change, readers see only below the high
+//           watermark. FORMAT.md gives every file and what a crash can leave.
+// Threads   any thread may call any member. append_mutex_ orders everything that changes the log and
+//           may be held while the disk works; state_mutex_ guards what is published and is never
+//           held across I/O; sync_mutex_ lets one sync run at a time beside appends. Order of taking:
+//           sync_mutex_, append_mutex_, state_mutex_. Members marked "never blocks" take at most
+//           state_mutex_; only those may be called on a loop thread.
+// Lifetime  readers may hold file ranges and segments longer than the log; close() before the end, or
+//           the next open() recovers.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/options.h"
+#include "protocol/batch_check.h"
+#include "protocol/byte_source.h"
+#include "storage/environment.h"
+#include "storage/manifest.h"
+#include "storage/mutex.h"
+#include "storage/producer_state.h"
+#include "storage/segment.h"
+
+namespace lastword::storage {
+
+class SegmentWriter;
+
+/// What append() did. For a duplicate the offsets are those of the original.
+struct Appended {
+  Offset base_offset = 0;
+  Offset last_offset = 0;
+  TimestampMs log_append_time = -1;  // -1 for create time
+  Offset log_start = 0;
+  bool duplicate = false;
+  bool sync_wanted = false;  // the flusher should call sync(): always under fsync; flush.messages
+};
+
+/// Offsets at one moment. log_start <= high_watermark <= log_end.
+struct Offsets {
+  Offset log_start = 0;
+  Offset high_watermark = 0;
+  Offset log_end = 0;
+  Offset removed_tombstone_mark = 0;
+  std::int32_t leader_epoch = 0;
+  bool fenced = false;
+};
+
+/// Whole batches from the one that holds the asked offset (or the next after a gap).
+struct ReadPlan {
+  std::vector<FileRange> ranges{};
+  std::uint64_t size_bytes = 0;
+  Offset next_offset = 0;   // where a reader goes on: last offset of the last batch + 1
+  Offsets offsets{};        // as of the plan: mark and segments belong together
+};
+
+struct ReadLimits {
+  std::uint64_t bytes_max = 0;
+  bool first_batch_whole = true;  // even above bytes_max (KIP-74)
+};
+
+struct TimestampOffset {
+  TimestampMs timestamp = -1;
+  Offset offset = -1;
+  std::int32_t leader_epoch = -1;
+};
+
+/// What the cleaner, retention and the scheduler look at. Taken at one moment, never blocks.
+struct LogView {
+  std::shared_ptr<const SegmentList> closed{};  // ascending
+  SegmentInfo active{};                         // written, not necessarily durable
+  Offsets offsets{};
+  Offset clean_end = 0;
+  std::vector<DamagedRange> damaged{};
+  std::shared_ptr<const TopicOptions> options{};
+  std::string directory{};
+};
+
+/// A segment made by the cleaner, complete and synced, not yet listed.
+struct CleanedSegments {
+  std::vector<SegmentPtr> replaced{};  // neighbours in the log
+  std::vector<SegmentInfo> made{};     // may be empty only if nothing of the range must stay
+  Offset removed_tombstone_mark = 0;   // the log's becomes the larger of both
+};
+
+class Log {
+ public:
+  struct Identity {
+    std::string name{};  // "topic-0", for messages
+    std::string directory{};
+    TopicId topic_id{};
+  };
+
+  /// Opens the log, creating it if absent, recovering after an unclean stop: a torn tail is cut,
+  /// indexes are rebuilt, and what is readable afterwards is synced first. A directory that
+  /// belongs to another topic id is kDamaged (the caller moves it away).
+  static Result<std::unique_ptr<Log>> open(const Environment& env, Identity identity,
+                                           std::shared_ptr<const TopicOptions> options);
+  ~Log();
+
+  /// Gives the batch its offsets and writes it at the end, rolling first when due. kOutOfOrderSequence,
+  /// kInvalidProducerEpoch, kDiskFull, kFenced, kStorage, kClosed leave the log as it was. Under
+  /// durability os the high watermark moves with it.
+  Result<Appended> append(CheckedBatch& batch);
+
+  /// Makes everything written so far durable and returns the offsets then; one fdatasync, beside
+  /// which appends go on. A failure fences the log (kFenced). Checkpoints from time to time.
+  Result<Offsets> sync();
+
+  /// After a fence: closes the active file at its durable end, copies what lies behind it and is good
+  /// into a new file, syncs that, and goes on there. Fails (still fenced) while syncs fail.
+  Result<Offsets> heal();
+
+  /// Batches at or behind `from`, below the high watermark. Empty ranges at the high watermark;
+  /// kOffsetOutOfRange outside [log start, log end]. An offset in a gap is answered with the next
+  /// batch. May wait for the disk.
+  Result<ReadPlan> read(Offset from, const ReadLimits& limits) const;
+
+  /// Never blocks.
+  Offsets offsets() const;
+  /// Bytes from `from` to the high watermark, at most; an estimate that is 0 only if there is nothing
+  /// to read. Never blocks. For deciding whether a waiting fetch has enough.
+  std::uint64_t readable_bytes(Offset from) const;
+  /// Never blocks.
+  LogView view() const;
+
+  /// First record below the high watermark with timestamp >= `at` and offset >= log start; offset -1
+  /// if there is none (ListOffsets). Looks into batches.
+  Result<TimestampOffset> find_timestamp(TimestampMs at) const;
+  /// The record with the largest timestamp (ListOffsets -3).
+  Result<TimestampOffset> find_max_timestamp() const;
+  /// Epoch of the record at `offset`, -1 if unknown; and KIP-101's end offset for an epoch. Never blocks.
+  std::int32_t leader_epoch_at(Offset offset) const;
+  struct EpochEnd {
+    std::int32_t epoch = -1;
+    Offset end_offset = -1;
+  };
+  EpochEnd end_of_epoch(std::int32_t epoch) const;
+
+  /// The moment from which close_active() has something to do by the clock (segment.ms, and
+  /// max.compaction.lag.ms for compacted topics); kUnlimited when the active segment is empty.
+  TimestampMs active_close_due_ms() const;
+  /// Closes the active segment if `now` is at or past that moment; true if it did.
+  Result<bool> close_active_if_due(TimestampMs now);
+  /// Closes it whatever the clock says; false if it is empty.
+  Result<bool> close_active();
+
+  /// Raises log start to `start` (at most the high watermark) and removes the segments that lie
+  /// wholly below; if that is every segment with data, a new active one is made first. Log start is
+  /// raised durably before files go.
+  Result<> drop_before(Offset start);
+
+  /// Makes producer state and recovery point durable up to the end of the closed segments: to be
+  /// called before a pass removes batches.
+  Result<> checkpoint();
+  /// A generation number for a segment that the cleaner is going to make.
+  std::uint32_t take_generation();
+  /// Puts cleaned segments in place of their sources, in one manifest write. kCancelled if one of
+  /// `replaced` is no longer in the log (retention was faster); the caller removes what it made.
+  Result<> replace(const CleanedSegments& cleaned);
+  Result<> set_clean_end(Offset clean_end);
+  /// Lists a damaged range found by a reader or a pass; or takes it out again after re-verifying.
+  Result<> add_damage(const DamagedRange& range);
+  Result<> remove_damage(const DamagedRange& range);
+
+  /// Unlinks replaced and dropped files whose file.delete.delay.ms is over; the earliest moment at
+  /// which there is more to do, or kUnlimited.
+  TimestampMs remove_old_files(TimestampMs now);
+  void expire_producers(TimestampMs now);
+
+  /// Takes effect at the next append, look or pass. Never blocks.
+  void set_options(std::shared_ptr<const TopicOptions> options);
+  std::shared_ptr<const TopicOptions> options() const;
+
+  /// Syncs, saves indexes and producer state, so that the next open() reads no segment. Later calls that
+  /// change the log answer kClosed.
+  Result<> close();
+  /// As close() without saving anything: the partition is being deleted.
+  void abandon();
+
+  const Identity& identity() const;
+
+ private:
+  class Impl;
+  explicit Log(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lastword::storage

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data directory: its lock, its identity, the topics in it, and their logs.
+//
+// Promises  a topic that create() returned survives a crash; one that remove() took away never comes
+//           back. Topic ids are random, never zero, and never used twice (KIP-516).
+// Threads   any. Lookups never block; create, remove and changes are done one at a time.
+// Lifetime  owns the Environment and every Log; a PartitionPtr keeps its log alive after remove().
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/environment.h"
+#include "storage/log.h"
+
+namespace lastword::storage {
+
+/// One partition; its log is null until it is open (recovery after an unclean stop takes time) or
+/// when it could not be opened.
+class Partition {
+ public:
+  std::string topic{};
+  std::int32_t index = 0;
+  TopicId topic_id{};
+  /// Null while loading or failed. Never blocks.
+  std::shared_ptr<Log> log() const { return log_.load(); }
+  /// Why it could not be opened; empty otherwise.
+  std::string failure() const EXCLUDES(mutex_);
+
+ private:
+  friend class TopicStore;
+  std::atomic<std::shared_ptr<Log>> log_{};
+  mutable Mutex mutex_;
+  std::string failure_ GUARDED_BY(mutex_);
+};
+using PartitionPtr = std::shared_ptr<Partition>;
+
+struct Topic {
+  std::string name{};
+  TopicId id{};
+  std::map<std::string, std::string> overrides{};  // canonical names and values
+  bool in_file = false;                            // the config file names it
+  std::shared_ptr<const TopicOptions> options{};   // defaults of the broker with overrides
+  std::vector<PartitionPtr> partitions{};
+};
+using TopicPtr = std::shared_ptr<const Topic>;
+
+/// All topics at one moment.
+struct Topics {
+  std::map<std::string, TopicPtr> by_name{};
+  std::map<TopicId, TopicPtr> by_id{};
+};
+
+class TopicStore {
+ public:
+  /// Takes the lock (kStorage naming the directory if another daemon has it), reads or makes identity
+  /// and topics, makes or adapts the topics that `options.topics` names. Logs are not open yet.
+  /// `clock`, `files` and `report` outlive the store.
+  static Result<std::unique_ptr<TopicStore>> open(FileSystem& files, const Clock& clock,
+                                                  const BrokerOptions& options, Report report);
+  ~TopicStore();
+
+  /// Opens the logs, `threads` at a time; returns when all are open or have failed. Failures are
+  /// reported and retried by load_failed().
+  void load(int threads);
+  void load_failed();
+
+  /// Never blocks.
+  std::shared_ptr<const Topics> topics() const;
+  TopicPtr find(const std::string& name) const;
+  TopicPtr find(const TopicId& id) const;
+  PartitionPtr partition(const std::string& name, std::int32_t index) const;
+
+  struct NewTopic {
+    std::string name{};
+    std::int32_t partitions = 1;
+    std::map<std::string, std::string> overrides{};
+  };
+  /// Every check of create(), without creating: kTopicExists, kInvalidTopicName, kInvalidConfig,
+  /// kInvalidPartitions, kPolicyViolation (limits.partitions).
+  Result<TopicOptions> check(const NewTopic& topic) const;
+  Result<TopicPtr> create(const NewTopic& topic);
+  /// kUnknownTopic, kPolicyViolation for a topic that the config file names. Visible at once; files
+  /// go when the last reader is done.
+  Result<TopicPtr> remove(const std::string& name);
+
+  /// After a reload of the config file: defaults change, topics named there are made or adapted, those
+  /// no longer named keep their settings as their own. On failure nothing has changed.
+  Result<> apply(const BrokerOptions& options);
+
+  /// A producer id that was never handed out, durable before it is returned (in blocks).
+  Result<std::int64_t> next_producer_id();
+  const std::string& cluster_id() const;         // 22 characters, stable
+  const std::array<std::byte, 16>& hash_key() const;  // of the key map, random per directory
+  DiskReserve& reserve();
+  const Environment& environment() const;
+
+  /// Closes every log (`until`: gives up waiting then) and marks the directory as cleanly stopped.
+  Result<> close(std::chrono::steady_clock::time_point until);
+
+ private:
+  class Impl;
+  explicit TopicStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lastword::storage
