@@ -52,9 +52,9 @@ ctest_run() {
   shift
   rm -rf "$results"
   mkdir -p "$results"
-  GTEST_OUTPUT="xml:$PWD/$results/" GTEST_BRIEF=1 \
-    "${aslr_off[@]}" ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=ignore \
-    --output-junit "$PWD/$results/ctest.junit" "$@"
+  GTEST_OUTPUT="xml:$PWD/$results/" \
+    "${aslr_off[@]}" ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure \
+    --no-tests=ignore --output-junit "$PWD/$results/ctest.junit" "$@"
   count_results "$results"
 }
 
