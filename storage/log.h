@@ -38,6 +38,7 @@ struct Appended {
   Offset log_start = 0;
   bool duplicate = false;
   bool sync_wanted = false;  // the flusher should call sync(): always under fsync; flush.messages
+  bool opened_segment = false;  // first batch of its segment: active_close_due_ms() has changed
 };
 
 /// Offsets at one moment. log_start <= high_watermark <= log_end.
