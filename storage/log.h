@@ -38,6 +38,7 @@ struct Appended {
   Offset log_start = 0;
   bool duplicate = false;
   bool sync_wanted = false;  // the flusher should call sync(): always under fsync; flush.messages
+  std::uint64_t fences = 0;     // see Offsets
   bool opened_segment = false;  // first batch of its segment: active_close_due_ms() has changed
 };
 
@@ -49,6 +50,9 @@ struct Offsets {
   Offset removed_tombstone_mark = 0;
   std::int32_t leader_epoch = 0;
   bool fenced = false;
+  /// How often a sync has failed since open(). Who waits for an append to become durable compares it with
+  /// the one that append() told: if it changed, the batch may be lost although the offset was reached.
+  std::uint64_t fences = 0;
 };
 
 /// Whole batches from the one that holds the asked offset (or the next after a gap).

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a handler may touch, and what it knows of the request that it handles.
+//
+// Threads   a Context is shared by all connections; the things referred to say their own.
+// Lifetime  the broker keeps everything alive until the last connection has ended.
+#pragma once
+
+#include <asio/thread_pool.hpp>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "cleaner/cleaner.h"
+#include "config/options.h"
+#include "server/flusher.h"
+#include "server/progress.h"
+#include "storage/topic_store.h"
+
+namespace lastword::server {
+
+inline constexpr std::int32_t kNodeId = 1;
+
+struct Address {
+  std::string host{};
+  std::int32_t port = 0;
+};
+
+struct Context {
+  storage::TopicStore& store;
+  cleaner::Cleaner& cleaner;
+  Progress& progress;
+  Flusher& flusher;
+  asio::thread_pool& disk;  // for whatever may wait for the disk, see on.h
+  const storage::Clock& clock;
+  std::atomic<std::shared_ptr<const BrokerOptions>>& options;  // replaced by a reload
+};
+
+/// The request at hand. `advertised` is the address to tell clients: the setting, or under a wildcard
+/// listener the local address of this connection.
+struct Request {
+  std::int16_t api_key = 0;
+  std::int16_t api_version = 0;
+  std::string client_id{};
+  Address advertised{};
+  std::string peer{};  // for log lines
+};
+
+}  // namespace lastword::server

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for a partition to move: a produce for its records to be durable, a fetch for records to
+// read.
+//
+// Purpose   the one place where requests sleep. Storage tells nobody anything; whoever learns of a
+//           change as a value (the flusher after a sync, produce under durability os, the deletion of
+//           a topic, a failed sync) calls notify().
+// Threads   notify() from any thread; wait() on the loop thread of the connection that waits. A lost
+//           wake-up cannot happen: wait() registers first and looks at the condition then.
+// Lifetime  the hub outlives all connections. Partitions without waiters cost nothing.
+#pragma once
+
+#include <asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "storage/topic_store.h"
+
+namespace lastword::server {
+
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+
+  /// Wakes everyone who waits on `partition`; they look again.
+  void notify(const storage::Partition& partition);
+  /// Wakes everyone; at shutdown. Later waits return at once.
+  void notify_all_and_stop();
+
+  /// Returns as soon as `ready` says so (asked now, and after each notify() of one of `partitions`), at
+  /// `deadline`, or when stopped. True if `ready` did. `ready` never blocks.
+  asio::awaitable<bool> wait(const std::vector<storage::PartitionPtr>& partitions,
+                             std::chrono::steady_clock::time_point deadline,
+                             std::function<bool()> ready);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lastword::server
