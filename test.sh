@@ -92,7 +92,7 @@ dev_built=
 build_dev() {
   [ -z "$dev_built" ] || return 0
   dev_built=yes
-  build dev
+  build dev all headers_alone
 }
 
 release_built=
@@ -148,7 +148,7 @@ run_interop() {
 run_clang() {
   local targets
   mapfile -t targets < <(test_targets protocol config storage cleaner)
-  build clang wire options config_load storage cleaner "${targets[@]}"
+  build clang wire options config_load storage cleaner headers_alone "${targets[@]}"
   ctest_run clang -R '^(protocol|config|storage|cleaner)_test$'
 }
 
