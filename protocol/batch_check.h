@@ -46,6 +46,9 @@ class CheckedBatch {
 
  private:
   friend struct BatchChecker;
+  friend std::variant<CheckedBatch, struct BatchRefusal> check_batch(Bytes&& records,
+                                                                     const BatchRules& rules,
+                                                                     TimestampMs now);
   CheckedBatch() = default;
   std::span<std::byte> view_{};
   std::optional<Bytes> owned_{};
@@ -66,10 +69,13 @@ struct BatchRefusal {
 };
 inline constexpr std::size_t kRefusedRecordsMax = 1000;
 
-/// Checks `records` (a produce request's field, exactly one batch v2) and prepares it for appending.
+/// Checks `records` (a produce request's field: one batch v2) and prepares it for appending.
 /// `now` is the broker's clock. May rewrite bytes of `records` in place: a wrong maximum timestamp,
 /// log append time. Offsets are stamped by the log.
 std::variant<CheckedBatch, BatchRefusal> check_batch(std::span<std::byte> records,
                                                      const BatchRules& rules, TimestampMs now);
+/// The same for a batch of the broker's own: the result keeps the bytes.
+std::variant<CheckedBatch, BatchRefusal> check_batch(Bytes&& records, const BatchRules& rules,
+                                                     TimestampMs now);
 
 }  // namespace lastword

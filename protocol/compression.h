@@ -27,8 +27,8 @@ std::string_view codec_name(Codec codec);
 inline constexpr std::size_t kLargeOutputBytes = 4u << 20;
 
 /// The right to hold more than kLargeOutputBytes of unpacked bytes. One thread at a time has it in
-/// each line; whoever needs it waits, and keeps it until this object goes, which must be on the same
-/// thread. Taking it again while holding it is fine.
+/// each line; whoever needs it waits, and keeps it until this object goes, on the same thread.
+/// Taking it again while holding it is fine.
 class LargeOutputTurn {
  public:
   /// Appends never wait for reads: those may wait for the disk between two records.
@@ -64,7 +64,7 @@ struct CompressionChoice {
   int level = kDefaultLevel;
 };
 
-/// Appends the packed form of `in` to `out`, which is unchanged on error: one gzip member, xerial-framed snappy, one lz4 frame
+/// Appends the packed form of `in` to `out`: one gzip member, xerial-framed snappy, one lz4 frame
 /// with 64 KiB independent blocks, one zstd frame: what every client reads.
 Result<> compress(CompressionChoice choice, std::span<const std::byte> in,
                   std::vector<std::byte>& out);

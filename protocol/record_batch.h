@@ -10,7 +10,7 @@
 //           attributes              i16              21   0-2 codec, 3 log append time,
 //                                                         4 transactional, 5 control, 6 horizon
 //           last offset delta       i32              23   kept when compaction removes records
-//           base timestamp          i64              27   or the delete horizon, bit 6 set (KIP-534)
+//           base timestamp          i64              27   delete horizon if bit 6 (KIP-534)
 //           max timestamp           i64              35
 //           producer id             i64              43
 //           producer epoch          i16              51
@@ -20,14 +20,14 @@
 //
 // Threads   plain data and pure functions.
 // Lifetime  a RecordView points into the bytes it was read from (the batch itself, or the scratch
-//           buffer that it was unpacked into).
+//           buffer that it was unpacked into), and is valid while its cursor lives.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "protocol/bytes.h"
@@ -70,7 +70,9 @@ struct BatchHeader {
   std::int32_t base_sequence = -1;
   std::int32_t record_count = 0;
 
-  std::size_t size_bytes() const { return kBatchPrefixBytes + static_cast<std::size_t>(batch_length); }
+  std::size_t size_bytes() const {
+    return kBatchPrefixBytes + static_cast<std::size_t>(batch_length);
+  }
   Offset last_offset() const { return base_offset + last_offset_delta; }
   std::uint8_t codec_bits() const {
     return static_cast<std::uint8_t>(attributes & batch_attribute::kCodecMask);
@@ -78,8 +80,7 @@ struct BatchHeader {
   Codec codec() const { return static_cast<Codec>(codec_bits()); }
   bool has(std::int16_t attribute) const { return (attributes & attribute) != 0; }
   bool has_producer() const { return producer_id >= 0; }
-  /// Wraps at 2^31 - 1 as Kafka's sequences do.
-  std::int32_t last_sequence() const;
+  std::int32_t last_sequence() const;  // wraps at 2^31 - 1 as Kafka's do
   /// When its tombstones may go (KIP-534), if a pass has stamped it.
   std::optional<TimestampMs> delete_horizon() const {
     if (!has(batch_attribute::kDeleteHorizon)) return std::nullopt;
@@ -88,23 +89,17 @@ struct BatchHeader {
   bool operator==(const BatchHeader&) const = default;
 };
 
-/// The header at the front of `bytes`; empty if there are fewer than kBatchHeaderBytes. Checks
-/// nothing else.
+/// The header at the front of `bytes`; empty if there are too few. Checks nothing else.
 std::optional<BatchHeader> read_batch_header(ByteView bytes);
-
-/// True if magic, length (at least a header, at most kBatchBytesMax), counts and deltas could be
-/// those of a batch in a log: what a walk over headers may rely on without reading the records.
+/// True if magic, length (a header to kBatchBytesMax), codec, counts and offsets could be those of
+/// a batch in a log: what a walk over headers may rely on without reading the records.
 bool plausible(const BatchHeader& header);
-
 /// Writes all 61 bytes, CRC field included as it is in `header`.
 void write_batch_header(const BatchHeader& header, std::span<std::byte> bytes);
-
 /// True if the CRC over [21, end) is the one in the header. `batch` is exactly one batch.
 bool crc_holds(ByteView batch);
-
 /// Sets base offset and leader epoch in place, which the CRC leaves out.
 void stamp_offset(std::span<std::byte> batch, Offset base_offset, std::int32_t leader_epoch);
-
 /// Recomputes the CRC in place.
 void seal_batch(std::span<std::byte> batch);
 
@@ -124,27 +119,36 @@ struct RecordView {
   bool is_tombstone() const { return !value.has_value(); }
 };
 
-/// The pairs in RecordView::headers; empty optional if they do not parse.
+/// The pairs in RecordView::headers; empty if they do not parse.
 std::optional<std::vector<HeaderView>> read_record_headers(ByteView headers);
 
-/// Walks the records of one batch. Unpacks on construction when needed.
+/// Walks the records of one batch. Safe on any bytes; does not look at the CRC. Offsets may have
+/// gaps, and there may be fewer records than offsets.
 class RecordCursor {
  public:
-  /// `batch` is one whole batch; `scratch` holds what was unpacked and must outlive the cursor and
-  /// the records it gives. kCorruptBatch or kInvalidRecord as decompress() says.
-  static Result<RecordCursor> open(ByteView batch, std::size_t decompressed_bytes_max, Bytes& scratch);
+  /// `batch` is one whole batch; `scratch` holds what was unpacked and must outlive the cursor. A
+  /// large output (kLargeOutputBytes) is freed with the cursor, and only one is held at a time: let
+  /// the cursor go soon, on the thread that opened it. Errors as decompress() says.
+  static Result<RecordCursor> open(ByteView batch, std::size_t decompressed_bytes_max,
+                                   Bytes& scratch);
 
-  /// Next record; an empty optional at the end. kInvalidRecord when lengths do not fit, the count
-  /// is not what the header says, or bytes are left over.
+  /// Next record; an empty optional at the end. kInvalidRecord when lengths do not fit, offsets do
+  /// not ascend within the batch, the count is not what the header says, or bytes are left over.
   Result<std::optional<RecordView>> next();
 
   const BatchHeader& header() const { return header_; }
 
  private:
+  struct FreeLarge {
+    void operator()(Bytes* scratch) const;
+  };
   RecordCursor(const BatchHeader& header, ByteView records) : header_(header), records_(records) {}
   BatchHeader header_;
   ByteView records_;
   std::int32_t read_ = 0;
+  std::int32_t last_delta_ = -1;
+  LargeOutputTurn turn_{LargeOutputTurn::Line::kRead};
+  std::unique_ptr<Bytes, FreeLarge> scratch_{};  // the caller's; goes before the turn does
 };
 
 /// A record to be written, as producers, tests and the cleaner give it.
@@ -163,16 +167,16 @@ void write_record_headers(std::span<const HeaderView> pairs, Bytes& out);
 class BatchBuilder {
  public:
   /// `header` gives base offset, leader epoch, attributes other than the codec, producer fields and
-  /// base timestamp (which record deltas are relative to, KIP-534); length, CRC, count and codec bits
-  /// are set by finish(). With base_timestamp -1 that of the first record is taken.
+  /// base timestamp (which record deltas are relative to, KIP-534; -1: that of the first record).
   BatchBuilder(const BatchHeader& header, CompressionChoice compression);
 
+  /// Offset deltas ascend.
   void add(const RecordToWrite& record);
   std::int32_t count() const { return count_; }
   /// Encoded size so far, before packing.
   std::size_t size_bytes() const { return records_.size() + kBatchHeaderBytes; }
 
-  /// The batch. `last_offset_delta` and `max_timestamp` are those of the records unless given.
+  /// The batch, once. Without overrides both values are those of the records.
   struct Overrides {
     std::optional<std::int32_t> last_offset_delta{};
     std::optional<TimestampMs> max_timestamp{};
@@ -190,7 +194,7 @@ class BatchBuilder {
 };
 
 /// A batch without records that keeps offsets, producer fields, max timestamp, type and
-/// transactional/control bits of `header` (kafka's RETAIN_EMPTY): 61 bytes.
+/// transactional/control bits of `header` (Kafka's RETAIN_EMPTY): 61 bytes.
 Bytes make_empty_batch(const BatchHeader& header);
 
 }  // namespace lastword
