@@ -30,20 +30,23 @@ class DiskReserve {
   /// Frees the space; true if there was any to free.
   bool give_up();
 
-  /// Runs `work` (which returns a Result); if the disk is full, gives the reserve up and runs it once
-  /// more.
+  /// Runs `work` (which returns a Result); if the disk is full, gives the reserve up and runs it
+  /// once more.
   template <class Work>
   auto with_reserve(Work work) -> decltype(work()) {
+    const std::uint64_t before = times_given_up_.load();
     auto result = work();
-    if (!result && result.error().kind == ErrorKind::kDiskFull && give_up()) return work();
-    return result;
+    if (result || result.error().kind != ErrorKind::kDiskFull) return result;
+    // Another thread may have given it up meanwhile: then there is room too.
+    return give_up() || times_given_up_.load() != before ? work() : std::move(result);
   }
 
  private:
   FileSystem& files_;
   const std::string path_;
   const std::int64_t size_bytes_;
-  std::atomic<bool> whole_{false};
+  std::atomic<bool> whole_;
+  std::atomic<std::uint64_t> times_given_up_{0};
   Mutex mutex_;
 };
 

@@ -3,15 +3,18 @@
 //
 // Purpose   a log of any number of segments costs descriptors only for those in use: files are
 //           opened when asked for and the least recently used one that nobody holds is closed.
-// Threads   any; opening happens outside the lock. May wait for the disk.
+// Threads   any; opening and closing happen outside the lock, and who asks for a path that another
+//           is opening waits for that. May wait for the disk.
 // Lifetime  a file stays open while its pointer is held, also after drop() or removal.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "storage/file_system.h"
 #include "storage/mutex.h"
@@ -32,20 +35,30 @@ class FileCache {
   /// Forgets `path`, because it is removed or replaced.
   void drop(const std::string& path);
 
+  /// Open or being opened, and dropped ones that are still held.
   std::size_t open_count() const;
 
  private:
+  using Files = std::vector<std::shared_ptr<File>>;
   struct Entry {
-    std::shared_ptr<File> file;
+    std::shared_ptr<File> file;  // null while it is being opened
     std::list<std::string>::iterator used;
+    std::uint64_t ticket = 0;  // tells this entry from a later one for the same path
   };
-  Result<> make_room() REQUIRES(mutex_);
+  Result<std::uint64_t> reserve_entry(const std::string& path, Files& closing) REQUIRES(mutex_);
+  Result<std::shared_ptr<File>> fill_entry(const std::string& path, OpenMode mode,
+                                           std::uint64_t ticket) EXCLUDES(mutex_);
+  bool make_room(Files& closing) REQUIRES(mutex_);
+  void erase(const std::string& path, Files& closing) REQUIRES(mutex_);
 
   FileSystem& files_;
   const std::size_t files_max_;
   mutable Mutex mutex_;
+  std::condition_variable_any opened_;
   std::unordered_map<std::string, Entry> entries_ GUARDED_BY(mutex_);
   std::list<std::string> order_ GUARDED_BY(mutex_);  // most recently used first
+  std::vector<std::weak_ptr<File>> dropped_ GUARDED_BY(mutex_);
+  std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace lastword::storage

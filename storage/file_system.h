@@ -40,7 +40,7 @@ enum class OpenMode { kRead, kReadWrite, kCreate };  // kCreate: read-write, mad
 struct FileStatus {
   bool exists = false;
   std::uint64_t size_bytes = 0;
-  std::int64_t created_ms = 0;   // birth time where the system tells it, else the modification time
+  std::int64_t created_ms = 0;  // birth time where the system tells it, else the modification time
   std::int64_t modified_ms = 0;
 };
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/file_system.h"
+
+#include "storage/file_names.h"
+
+namespace lastword::storage {
+namespace {
+
+Result<> write_temporary(FileSystem& files, const std::string& path, ByteView bytes, bool sync) {
+  auto file = files.open(path, OpenMode::kCreate);
+  if (!file) return file.take_error();
+  LW_TRY((*file)->write_at(0, bytes));
+  return sync ? (*file)->sync_data() : Result<>();
+}
+
+}  // namespace
+
+Result<Bytes> read_whole(FileSystem& files, const std::string& path, std::size_t bytes_max) {
+  auto file = files.open(path, OpenMode::kRead);
+  if (!file) return file.take_error();
+  const auto size_bytes = (*file)->size_bytes();
+  if (!size_bytes) return Error(size_bytes.error());
+  if (*size_bytes > bytes_max) {
+    return Error{ErrorKind::kDamaged, path + " has " + std::to_string(*size_bytes) +
+                                          " bytes; no more than " + std::to_string(bytes_max) +
+                                          " are possible"};
+  }
+  Bytes bytes(static_cast<std::size_t>(*size_bytes));
+  const auto read_bytes = (*file)->read_at(0, bytes);
+  if (!read_bytes) return Error(read_bytes.error());
+  bytes.resize(*read_bytes);
+  return bytes;
+}
+
+Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes, bool sync) {
+  const std::string temporary = temporary_path(path);
+  auto replaced = write_temporary(files, temporary, bytes, sync);
+  if (replaced) replaced = files.rename(temporary, path);
+  if (!replaced) {
+    // It would hold space that a full disk needs. That it may fail is why a start removes
+    // leftovers.
+    static_cast<void>(files.remove(temporary));
+    return replaced;
+  }
+  return sync ? files.sync_directory(parent_directory(path)) : replaced;
+}
+
+}  // namespace lastword::storage
