@@ -170,7 +170,9 @@ class Reader {
       if (!failed()) in_ = after;
     }
   }
-  void tags() { tags([](std::uint32_t) { return false; }); }
+  void tags() {
+    tags([](std::uint32_t) { return false; });
+  }
 
   /// Empty for null. Fails on other negative lengths.
   std::optional<std::size_t> length(bool compact);

@@ -82,9 +82,12 @@ void write_value(Writer& out, const std::optional<T>& value, Context context) {
 
 template <class T>
 bool is_default(const T& value, const T& usual) {
-  if constexpr (is_optional<T>) return !value.has_value();
-  else if constexpr (is_list<T>) return value.empty();
-  else return value == usual;
+  if constexpr (is_optional<T>)
+    return !value.has_value();
+  else if constexpr (is_list<T>)
+    return value.empty();
+  else
+    return value == usual;
 }
 
 template <Struct S>
@@ -122,8 +125,10 @@ class WriteWalk {
     last_tag_ = number;
     ++tag_count_;
     Writer alone;
-    if constexpr (is_optional<T>) write_value(alone, *value, context_);
-    else write_value(alone, value, context_);
+    if constexpr (is_optional<T>)
+      write_value(alone, *value, context_);
+    else
+      write_value(alone, value, context_);
     const Bytes bytes = alone.take();
     tags_.varint(static_cast<std::uint32_t>(number));
     tags_.varint(static_cast<std::uint32_t>(bytes.size()));
@@ -233,8 +238,10 @@ class ReadWalk {
   }
   template <class T>
   void read_tag(std::optional<T>& value) {
-    if constexpr (std::same_as<T, std::string>) read_value(source_, value, context_);
-    else read_value(source_, value.emplace(), context_);
+    if constexpr (std::same_as<T, std::string>)
+      read_value(source_, value, context_);
+    else
+      read_value(source_, value.emplace(), context_);
   }
 
   Source& source_;
@@ -271,10 +278,10 @@ Result<> Codec<M>::read(Reader& in, M& message, std::int16_t version) {
   codec::Source source{in};
   codec::read_struct(source, message, {version, M::api.flexible(version)});
   if (!in.failed()) return {};
-  return Error{ErrorKind::kMalformed,
-               std::string(M::api.name) + " version " + std::to_string(version) + ": " +
-                   source.path + " (at byte " + std::to_string(in.position()) + " of the body) " +
-                   std::string(in.reason())};
+  return Error{ErrorKind::kMalformed, std::string(M::api.name) + " version " +
+                                          std::to_string(version) + ": " + source.path +
+                                          " (at byte " + std::to_string(in.position()) +
+                                          " of the body) " + std::string(in.reason())};
 }
 
 }  // namespace lastword

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message is a struct with a list of its fields. The list is the codec: encoding and decoding walk
-// it (codec.h), and each line says in which versions the field is on the wire, where it may be null,
-// and whether it is a tag. README.md in this folder shows how to declare one.
+// A message is a struct with a list of its fields. The list is the codec: encoding and decoding
+// walk it (codec.h), and each line says in which versions the field is on the wire, where it may be
+// null, and whether it is a tag. README.md in this folder shows how to declare one.
 //
 // Threads   pure functions.
 // Lifetime  a decoded message may point into the bytes it came from (ByteView, RecordsField).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,6 +36,7 @@ constexpr Versions between(std::int16_t first, std::int16_t last) { return {firs
 struct Nullable {
   Versions versions{};
 };
+constexpr Nullable nullable(Versions versions) { return {versions}; }
 constexpr Nullable nullable_since(std::int16_t version) { return {since(version)}; }
 
 /// The field lives in the tag section. A tag whose value is the member's default is not written;
@@ -72,9 +75,11 @@ struct Api {
   constexpr bool flexible(std::int16_t version) const { return version >= flexible_from; }
 };
 
-/// A struct with a field list: `static void fields(auto& walk) { walk("name", &T::name, …); … }`.
+/// A struct with a field list: `static void fields(auto& walk) { walk("name", &T::name); … }`.
 template <class T>
-concept Struct = requires { &T::template fields<int>; };
+concept Struct = requires {
+  &T::template fields<int>;
+};
 
 /// A request or response body.
 template <class T>
@@ -99,7 +104,7 @@ std::span<std::byte> mutable_in(std::span<std::byte> frame, ByteView view);
 struct DecodeRules {
   bool surplus_ignored = false;  // bytes after the last field
   std::size_t elements_max = 1'000'000;
-  std::size_t memory_ratio = 16;  // decoded bytes for each byte on the wire, with kMemoryFloor on top
+  std::size_t memory_ratio = 16;  // decoded bytes for each one on the wire; kMemoryFloor on top
   std::size_t memory_bytes_max = 32u << 20;
 
   DecodeLimits limits(std::size_t wire_bytes) const;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/messages/api_versions.h"
+
+#include "protocol/codec.h"
+
+namespace lastword {
+
+template struct Codec<ApiVersionsRequest>;
+template struct Codec<ApiVersionsResponse>;
+
+}  // namespace lastword

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/messages/describe_configs.h"
+
+#include "protocol/codec.h"
+
+namespace lastword {
+
+template struct Codec<DescribeConfigsRequest>;
+template struct Codec<DescribeConfigsResponse>;
+
+}  // namespace lastword

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/messages/find_coordinator.h"
+
+#include "protocol/codec.h"
+
+namespace lastword {
+
+template struct Codec<FindCoordinatorRequest>;
+template struct Codec<FindCoordinatorResponse>;
+
+}  // namespace lastword

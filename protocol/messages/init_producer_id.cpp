@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/messages/init_producer_id.h"
+
+#include "protocol/codec.h"
+
+namespace lastword {
+
+template struct Codec<InitProducerIdRequest>;
+template struct Codec<InitProducerIdResponse>;
+
+}  // namespace lastword

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/messages/list_offsets.h"
+
+#include "protocol/codec.h"
+
+namespace lastword {
+
+template struct Codec<ListOffsetsRequest>;
+template struct Codec<ListOffsetsResponse>;
+
+}  // namespace lastword
