@@ -28,7 +28,8 @@ enum class CompressionType : std::uint8_t { kProducer, kUncompressed, kGzip, kSn
 
 enum class TimestampType : std::uint8_t { kCreateTime, kLogAppendTime };
 
-/// `kFsync`: acknowledged means on disk. `kOs`: as Kafka's defaults, the system writes when it will.
+/// `kFsync`: acknowledged means on disk. `kOs`: as Kafka's defaults, the system writes when it
+/// will.
 enum class Durability : std::uint8_t { kFsync, kOs };
 
 /// `cleanup.policy`, a list. At least one is set.
@@ -69,9 +70,9 @@ struct TopicOptions {
 
 struct CleanerOptions {
   int threads = 1;
-  std::int64_t memory_bytes = 128 * kMebibyte;          // key maps of all threads together
-  std::int64_t interval_ms = 15 * kSecondMs;            // longest time between two looks at what is due
-  std::int64_t io_bytes_per_second_max = kUnlimited;    // read and written, all threads together
+  std::int64_t memory_bytes = 128 * kMebibyte;  // key maps of all threads together
+  std::int64_t interval_ms = 15 * kSecondMs;    // longest time between two looks at what is due
+  std::int64_t io_bytes_per_second_max = kUnlimited;  // read and written, all threads together
   bool operator==(const CleanerOptions&) const = default;
 };
 
@@ -84,15 +85,15 @@ struct Limits {
   std::int64_t requests_in_flight = 64;                 // per connection, handled but not answered
   std::int64_t connections = 10000;
   std::int64_t connection_idle_ms = 10 * kMinuteMs;
-  std::int64_t fetch_bytes = 55 * kMebibyte;            // one fetch answer
-  std::int64_t decompressed_bytes = 64 * kMebibyte;     // one batch, unpacked
-  std::int64_t open_files = 512;                        // segment and index files at once
-  std::int64_t disk_reserve_bytes = 16 * kMebibyte;     // kept for everything but produce
-  std::int64_t partitions = 20000;                      // all topics together
-  std::int64_t producer_ids = 10000;                    // idempotent producers remembered per partition
-  std::int64_t loop_threads = 2;                        // threads that serve connections
-  std::int64_t disk_threads = 8;                        // threads that wait for the disk
-  std::int64_t shutdown_ms = 10 * kSecondMs;            // SIGTERM to exit
+  std::int64_t fetch_bytes = 55 * kMebibyte;         // one fetch answer
+  std::int64_t decompressed_bytes = 64 * kMebibyte;  // one batch, unpacked
+  std::int64_t open_files = 512;                     // segment and index files at once
+  std::int64_t disk_reserve_bytes = 16 * kMebibyte;  // kept for everything but produce
+  std::int64_t partitions = 20000;                   // all topics together
+  std::int64_t producer_ids = 10000;          // idempotent producers remembered per partition
+  std::int64_t loop_threads = 2;              // threads that serve connections
+  std::int64_t disk_threads = 8;              // threads that wait for the disk
+  std::int64_t shutdown_ms = 10 * kSecondMs;  // SIGTERM to exit
   bool operator==(const Limits&) const = default;
 };
 

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/load.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "config/broker_settings.h"
+#include "config/json_tree.h"
+#include "config/topic_name.h"
+#include "config/topic_settings.h"
+
+namespace lastword {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 16 * kMebibyte;
+constexpr std::string_view kTopicDefaults = "topic_defaults";
+constexpr std::string_view kTopics = "topics";
+constexpr std::string_view kPartitions = "partitions";
+constexpr std::int64_t kPartitionsMax = 1000000;
+
+using Error = std::optional<std::string>;
+using NamedValues = std::map<std::string, std::string>;
+
+std::string joined(std::string_view prefix, std::string_view name) {
+  return prefix.empty() ? std::string(name) : fmt::format("{}.{}", prefix, name);
+}
+
+std::string_view wanted(SettingType type, SettingUnit unit) {
+  switch (type) {
+    case SettingType::kBool:
+      return "true or false";
+    case SettingType::kString:
+      return "text in quotes";
+    case SettingType::kList:
+      return "text in quotes or a list of texts";
+    case SettingType::kInt:
+    case SettingType::kLong:
+      return unit == SettingUnit::kNone ? "a whole number" : "a whole number or text with a unit";
+    case SettingType::kDouble:
+      return "a number";
+  }
+  return "";
+}
+
+bool fits(JsonKind kind, SettingType type) {
+  if (kind == JsonKind::kString) return true;
+  switch (type) {
+    case SettingType::kBool:
+      return kind == JsonKind::kBool;
+    case SettingType::kString:
+      return false;
+    case SettingType::kList:
+      return kind == JsonKind::kList;
+    case SettingType::kInt:
+    case SettingType::kLong:
+    case SettingType::kDouble:
+      return kind == JsonKind::kNumber;
+  }
+  return false;
+}
+
+/// The value as text for a row's `set`; empty when the JSON type is not what the setting takes.
+template <typename Options>
+std::optional<std::string> text_for(const Setting<Options>& setting, const JsonValue& value) {
+  if (!fits(value.kind, setting.type)) return std::nullopt;
+  if (value.kind != JsonKind::kList) return value.text;
+  std::string text;
+  for (const JsonValue& item : value.children) {
+    if (item.kind != JsonKind::kString) return std::nullopt;
+    if (&item != &value.children.front()) text += ',';
+    text += item.text;
+  }
+  return text;
+}
+
+/// All that may stand directly in the object at `prefix` ("" is the whole file).
+std::vector<std::string_view> names_in(std::string_view prefix) {
+  std::vector<std::string_view> names;
+  for (const BrokerSetting& setting : broker_settings()) {
+    std::string_view rest = setting.name;
+    if (!prefix.empty()) {
+      if (!rest.starts_with(prefix) || rest.substr(prefix.size(), 1) != ".") continue;
+      rest.remove_prefix(prefix.size() + 1);
+    }
+    rest = rest.substr(0, rest.find('.'));
+    if (names.empty() || names.back() != rest) names.push_back(rest);
+  }
+  if (prefix.empty()) names.insert(names.end(), {kTopicDefaults, kTopics});
+  return names;
+}
+
+/// The path of the setting that has this name in another place or at Kafka; empty when none has.
+std::string path_elsewhere(std::string_view name) {
+  for (const BrokerSetting& setting : broker_settings()) {
+    const std::string_view last = setting.name.substr(setting.name.rfind('.') + 1);
+    if (name == last || name == setting.name || name == setting.kafka_name) {
+      return std::string(setting.name);
+    }
+  }
+  for (const TopicSetting& setting : topic_settings()) {
+    if (name == setting.name || name == setting.kafka_name) {
+      return joined(kTopicDefaults, setting.name);
+    }
+  }
+  return {};
+}
+
+std::string unknown_broker_setting(std::string_view prefix, std::string_view name) {
+  const std::vector<std::string_view> names = names_in(prefix);
+  std::string suggestion(nearest_name(name, names));
+  suggestion = suggestion.empty() ? path_elsewhere(name) : joined(prefix, suggestion);
+  if (!suggestion.empty()) return fmt::format("unknown setting; did you mean \"{}\"?", suggestion);
+  return fmt::format("unknown setting; known here: {}", fmt::join(names, ", "));
+}
+
+class Loader {
+ public:
+  explicit Loader(std::string file_name) { loaded_.options.file = std::move(file_name); }
+
+  LoadResult load(const JsonValue& root) {
+    if (root.kind != JsonKind::kObject) {
+      return fmt::format("{}: expected an object ({{ … }}) with settings", loaded_.options.file);
+    }
+    if (Error error = read_object(root, "")) return *error;
+    if (Error error = broker_options_error(loaded_.options)) {
+      return fmt::format("{}: {}", loaded_.options.file, *error);
+    }
+    return std::move(loaded_);
+  }
+
+ private:
+  std::string at(const JsonValue& value, std::string_view path, std::string_view what) const {
+    return fmt::format("{}: line {}: {}: {}", loaded_.options.file, value.line, path, what);
+  }
+
+  Error expect_object(const JsonValue& value, std::string_view path) const {
+    if (value.kind == JsonKind::kObject) return std::nullopt;
+    return at(value, path, fmt::format("expected an object, not {}", kind_name(value.kind)));
+  }
+
+  Error read_object(const JsonValue& object, const std::string& prefix) {
+    const JsonValue* topics = nullptr;
+    for (const JsonValue& member : object.children) {
+      const bool at_top = prefix.empty();
+      if (at_top && member.key == kTopics) {
+        topics = &member;  // last, as what they may hold depends on the defaults
+        continue;
+      }
+      Error error = at_top && member.key == kTopicDefaults ? read_topic_defaults(member)
+                                                           : read_setting(member, prefix);
+      if (error) return error;
+    }
+    return topics != nullptr ? read_topics(*topics) : std::nullopt;
+  }
+
+  Error read_setting(const JsonValue& member, const std::string& prefix) {
+    const std::string path = joined(prefix, member.key);
+    if (const BrokerSetting* const setting = find_broker_setting(path)) {
+      return set(*setting, member, path, loaded_.options);
+    }
+    if (member.key.find('.') == std::string::npos && !names_in(path).empty()) {
+      if (Error error = expect_object(member, path)) return error;
+      return read_object(member, path);
+    }
+    return at(member, path, unknown_broker_setting(prefix, member.key));
+  }
+
+  template <typename Options>
+  Error set(const Setting<Options>& setting, const JsonValue& value, std::string_view path,
+            Options& options) const {
+    const std::optional<std::string> text = text_for(setting, value);
+    if (!text) {
+      return at(value, path,
+                fmt::format("expected {}, not {}; allowed: {}", wanted(setting.type, setting.unit),
+                            kind_name(value.kind), setting.allowed));
+    }
+    if (const Error refusal = setting.set(options, *text)) {
+      return at(value, path, fmt::format("{} is refused: {}", in_quotes(*text), *refusal));
+    }
+    return std::nullopt;
+  }
+
+  Error read_topic_defaults(const JsonValue& value) {
+    if (Error error = expect_object(value, kTopicDefaults)) return error;
+    NamedValues& defaults = loaded_.options.topic_defaults;
+    for (const JsonValue& member : value.children) {
+      if (Error error = read_topic_setting(member, kTopicDefaults, defaults)) return error;
+    }
+    TopicOptionsOrError made = make_topic_options(TopicOptions{}, defaults);
+    if (made.error) return at(value, kTopicDefaults, *made.error);
+    topic_defaults_ = made.options;
+    return std::nullopt;
+  }
+
+  Error read_topic_setting(const JsonValue& member, std::string_view prefix, NamedValues& values) {
+    const std::string path = joined(prefix, member.key);
+    const TopicSetting* const setting = find_topic_setting(member.key);
+    if (setting == nullptr && is_ignored_topic_setting(member.key)) {
+      loaded_.notes.push_back(
+          at(member, path, "accepted and ignored: it means nothing on a single node"));
+      return std::nullopt;
+    }
+    if (setting == nullptr) return at(member, path, unknown_topic_setting(member.key));
+    TopicOptions scratch;
+    if (Error error = set(*setting, member, path, scratch)) return error;
+    values[member.key] = setting->get(scratch);
+    return std::nullopt;
+  }
+
+  Error read_topics(const JsonValue& value) {
+    if (Error error = expect_object(value, kTopics)) return error;
+    std::map<std::string, std::string> name_by_folded;
+    for (const JsonValue& member : value.children) {
+      const std::string path = joined(kTopics, member.key);
+      if (Error error = topic_name_error(member.key)) return at(member, kTopics, *error);
+      const auto [other, is_fresh] =
+          name_by_folded.try_emplace(folded_topic_name(member.key), member.key);
+      if (!is_fresh) {
+        return at(member, path,
+                  fmt::format("collides with topic \"{}\": '.' and '_' count as the same",
+                              other->second));
+      }
+      if (Error error = read_topic(member, path)) return error;
+    }
+    return std::nullopt;
+  }
+
+  Error read_topic(const JsonValue& value, const std::string& path) {
+    if (Error error = expect_object(value, path)) return error;
+    TopicInFile topic;
+    for (const JsonValue& member : value.children) {
+      Error error = member.key == kPartitions
+                        ? read_partitions(member, joined(path, kPartitions), topic.partitions)
+                        : read_topic_setting(member, path, topic.settings);
+      if (error) return error;
+    }
+    if (Error error = make_topic_options(topic_defaults_, topic.settings).error) {
+      return at(value, path, *error);
+    }
+    loaded_.options.topics[value.key] = std::move(topic);
+    return std::nullopt;
+  }
+
+  Error read_partitions(const JsonValue& value, std::string_view path, int& partitions) const {
+    const auto count = value.kind == JsonKind::kNumber
+                           ? parse_quantity(value.text, SettingUnit::kNone)
+                           : std::nullopt;
+    if (!count || *count < 1 || *count > kPartitionsMax) {
+      return at(value, path, fmt::format("expected a whole number, 1 to {}", kPartitionsMax));
+    }
+    partitions = static_cast<int>(*count);
+    return std::nullopt;
+  }
+
+  LoadedOptions loaded_{};
+  TopicOptions topic_defaults_{};
+};
+
+}  // namespace
+
+LoadResult parse_options(std::string_view text, const std::string& file_name) {
+  auto tree = parse_json(text);
+  if (const auto* error = std::get_if<std::string>(&tree)) {
+    return fmt::format("{}: {}", file_name, *error);
+  }
+  return Loader(file_name).load(std::get<JsonValue>(tree));
+}
+
+LoadResult load_options(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return fmt::format("{}: is a folder; expected a file with settings", path);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fmt::format("{}: cannot be opened: {}", path, std::strerror(errno));
+  std::string text(kFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return fmt::format("{}: cannot be read: {}", path, std::strerror(errno));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kFileBytesMax) {
+    return fmt::format("{}: is larger than {}", path,
+                       format_quantity(kFileBytesMax, SettingUnit::kBytes));
+  }
+  return parse_options(text, path);
+}
+
+}  // namespace lastword
