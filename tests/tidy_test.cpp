@@ -23,6 +23,7 @@ constexpr std::size_t kFileLinesMax = 500;
 constexpr std::size_t kFunctionLinesMax = 70;
 constexpr std::size_t kColumnsMax = 100;
 constexpr std::size_t kOpeningLinesMin = 3;
+constexpr std::size_t kSmallHeaderLinesMax = 25;
 constexpr std::string_view kSpdx = "SPDX-License-Identifier: Apache-2.0";
 
 struct SourceFile {
@@ -224,7 +225,8 @@ TEST(Tidy, IncludeRulesCatchWhatTheyShould) {
 void check_header_opening(const SourceFile& file) {
   std::size_t end = 0;
   while (end < file.lines.size() && file.lines[end].starts_with("//")) ++end;
-  if (end < 1 + (is_test(file.path) ? 1 : kOpeningLinesMin)) {
+  const bool one_line_will_do = is_test(file.path) || file.lines.size() <= kSmallHeaderLinesMax;
+  if (end < 1 + (one_line_will_do ? 1 : kOpeningLinesMin)) {
     complain(file, end,
              "say in 3 to 10 comment lines after the licence line what the header is "
              "for, which threads use it, and how long its objects live");
