@@ -7,8 +7,10 @@
 // Lifetime  holds the file open; a batch view is valid until the next call.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "storage/environment.h"
 #include "storage/segment.h"
@@ -26,23 +28,36 @@ class SegmentReader {
   struct Range {
     std::uint64_t from = 0;
     std::uint64_t to = 0;  // bytes at and behind it are not looked at
+    // Batches with other offsets are damage: give the segment's where they are known, because the
+    // CRC does not cover a batch's base offset.
+    Offset first_offset = 0;
+    Offset last_offset = std::numeric_limits<Offset>::max();
   };
-  /// `buffer` is reused and grows to the largest batch (kBatchBytesMax at most).
+  /// `buffer` is reused. It grows beyond the read-ahead only for a batch whose CRC holds.
   SegmentReader(std::shared_ptr<const ByteSource> file, Range range, Bytes& buffer);
 
   /// The next batch whose header is plausible, whose CRC holds and whose offsets ascend; empty at the
-  /// end of the range. kDamaged when the bytes at position() are none: then skip_damage() goes on.
+  /// end of the range. kDamaged when the bytes at position() are none (the text says why, the caller
+  /// adds the file's name): then skip_damage() goes on.
   Result<std::optional<BatchAt>> next();
 
   /// Where the next batch starts, or the damage lies.
   std::uint64_t position() const { return position_; }
 
-  /// Looks for the next place at which a good batch with a higher offset starts; returns its
-  /// position, or the end of the range if there is none.
+  /// Looks behind position() for the next place at which a good batch with a higher offset starts;
+  /// goes there and returns it, or the end of the range if there is none. Where the damaged batch's
+  /// own length leads to a good batch that is the place: a value inside it may look like a batch.
   Result<std::uint64_t> skip_damage();
 
  private:
-  Result<> fill(std::size_t bytes_wanted);
+  std::uint64_t left(std::uint64_t position) const { return range_.to - position; }
+  bool fits(const BatchHeader& header, std::uint64_t position) const;
+  Result<ByteView> peek(std::uint64_t position, std::size_t bytes_wanted);
+  Result<bool> crc_holds_at(const BatchHeader& header, std::uint64_t position);
+  Result<std::uint64_t> follow_lengths();
+  Result<std::uint64_t> search();
+  Result<std::uint64_t> search_window(ByteView window, std::uint64_t window_position);
+  Error damaged(const std::string& reason) const;
 
   std::shared_ptr<const ByteSource> file_;
   Range range_;
@@ -50,7 +65,8 @@ class SegmentReader {
   std::uint64_t position_;
   std::uint64_t buffer_position_;  // of buffer_[0] in the file
   std::size_t buffered_bytes_ = 0;
-  Offset last_offset_ = -1;
+  std::uint64_t checked_bytes_left_ = 0;  // what one search may still spend on CRCs
+  Offset last_offset_;
 };
 
 }  // namespace lastword::storage
