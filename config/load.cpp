@@ -164,10 +164,17 @@ class Loader {
 
   Error read_setting(const JsonValue& member, const std::string& prefix) {
     const std::string path = joined(prefix, member.key);
-    if (const BrokerSetting* const setting = find_broker_setting(path)) {
+    const std::size_t dot = member.key.find('.');
+    const BrokerSetting* const setting = find_broker_setting(path);
+    if (setting != nullptr && dot == std::string::npos) {
       return set(*setting, member, path, loaded_.options);
     }
-    if (member.key.find('.') == std::string::npos && !names_in(path).empty()) {
+    if (setting != nullptr) {
+      return at(member, path,
+                fmt::format("unknown setting; write it as an object: \"{}\": {{\"{}\": …}}",
+                            member.key.substr(0, dot), member.key.substr(dot + 1)));
+    }
+    if (dot == std::string::npos && !names_in(path).empty()) {
       if (Error error = expect_object(member, path)) return error;
       return read_object(member, path);
     }
@@ -209,7 +216,11 @@ class Loader {
           at(member, path, "accepted and ignored: it means nothing on a single node"));
       return std::nullopt;
     }
-    if (setting == nullptr) return at(member, path, unknown_topic_setting(member.key));
+    if (setting == nullptr) {
+      // The only name of the file here that is not Kafka's.
+      const std::string_view partitions = prefix == kTopicDefaults ? "" : kPartitions;
+      return at(member, path, unknown_topic_setting(member.key, partitions));
+    }
     TopicOptions scratch;
     if (Error error = set(*setting, member, path, scratch)) return error;
     values[member.key] = setting->get(scratch);

@@ -238,8 +238,9 @@ bool is_ignored_topic_setting(std::string_view name) {
   });
 }
 
-std::string unknown_topic_setting(std::string_view name) {
+std::string unknown_topic_setting(std::string_view name, std::string_view also_valid) {
   std::vector<std::string_view> names;
+  if (!also_valid.empty()) names.push_back(also_valid);
   for (const TopicSetting& setting : kSettings) names.push_back(setting.name);
   const std::string_view nearest = nearest_name(name, names);
   std::string error = fmt::format("unknown topic setting {}", in_quotes(name));

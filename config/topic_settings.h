@@ -33,8 +33,9 @@ bool is_ignored_topic_setting(std::string_view name);
 /// Those names, for the page and the schema; one that ends in "*" stands for all with that start.
 std::span<const std::string_view> ignored_topic_settings();
 
-/// "unknown topic setting …", with the nearest valid name when there is one.
-std::string unknown_topic_setting(std::string_view name);
+/// "unknown topic setting …", with the nearest valid name when there is one. `also_valid` is a name
+/// that the caller takes besides those of the table.
+std::string unknown_topic_setting(std::string_view name, std::string_view also_valid = {});
 
 /// Overrides on top of defaults. The error names setting, value, what is allowed, and for an
 /// unknown name the nearest valid one. Checks across settings too (min lag above max lag).
