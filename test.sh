@@ -3,7 +3,7 @@
 #
 # ./test.sh            install what is missing, build, run every part
 # ./test.sh PART…      only these parts, out of:
-#   unit     g++ build with warnings as errors; unit tests, house rules, fuzzer bodies (fixed seed)
+#   unit     layout; g++ build with warnings as errors; unit tests, house rules, fuzzer bodies
 #   model    the broker's storage and cleaner against a map and a list, by seed
 #   crash    stop at every write and sync, reopen, compare
 #   demo     ./run.sh demo
@@ -103,6 +103,7 @@ build_release() {
 }
 
 run_unit() {
+  if tools/format --check; then pass; else fail "tools/format --check"; fi
   build_dev
   ctest_run dev -L 'unit|tidy|fuzz'
 }

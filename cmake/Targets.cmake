@@ -3,7 +3,7 @@
 # lastword_library(name SOURCES … LINK … PRIVATE … PRECOMPILE …)
 #   A static library; without sources an interface one, so that a folder may still be empty.
 # lastword_program(name SOURCES … LINK … PRECOMPILE_FROM target)
-#   A program at the top of the build folder.
+#   A program at the top of the build folder; cmake --install puts it into <prefix>/bin.
 
 function(lastword_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE;PRECOMPILE")
@@ -27,6 +27,7 @@ function(lastword_program name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE lastword_flags ${arg_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  install(TARGETS ${name} RUNTIME)
   if(arg_PRECOMPILE_FROM)
     get_target_property(type ${arg_PRECOMPILE_FROM} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
