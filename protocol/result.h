@@ -39,6 +39,7 @@ enum class ErrorKind {
   kCancelled,              // asked to stop
   kNotFound,
   kMalformed,              // a frame or message that does not decode
+  kUnsupportedVersion,     // an API or version that is not offered
 };
 
 struct Error {
@@ -93,4 +94,10 @@ class [[nodiscard]] Result {
 #define LW_TRY(expression)                                             \
   do {                                                                 \
     if (auto lw_result = (expression); !lw_result) return lw_result.take_error(); \
+  } while (false)
+
+/// The same in a coroutine.
+#define LW_CO_TRY(expression)                                                            \
+  do {                                                                                   \
+    if (auto lw_result = (expression); !lw_result) co_return lw_result.take_error();     \
   } while (false)

@@ -7,6 +7,7 @@
 
 #include <asio/thread_pool.hpp>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,14 +36,18 @@ struct Context {
   std::atomic<std::shared_ptr<const BrokerOptions>>& options;  // replaced by a reload
 };
 
-/// The request at hand. `advertised` is the address to tell clients: the setting, or under a wildcard
-/// listener the local address of this connection.
+/// The request at hand.
 struct Request {
   std::int16_t api_key = 0;
   std::int16_t api_version = 0;
   std::string client_id{};
-  Address advertised{};
-  std::string peer{};  // for log lines
+  std::string peer{};                    // for log lines
+  Address local{};                       // this side of the connection
+  std::function<bool()> peer_gone = {};  // never blocks; a long wait asks it now and then
 };
+
+/// The address to tell clients: the setting `advertise`, else `listen`, else (under a wildcard
+/// listener, or port 0) this side of the connection.
+Address advertised_address(const BrokerOptions& options, const Address& local);
 
 }  // namespace lastword::server

@@ -9,6 +9,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -17,11 +18,11 @@ namespace lastword::server {
 /// Runs `work` on `pool` and resumes the caller with its result.
 template <class Work>
 asio::awaitable<std::invoke_result_t<Work>> on(asio::thread_pool& pool, Work work) {
-  co_return co_await asio::co_spawn(
-      pool,
-      [](Work run) -> asio::awaitable<std::invoke_result_t<Work>> { co_return run(); }(
-          std::move(work)),
+  using Value = std::optional<std::invoke_result_t<Work>>;  // co_spawn wants a default constructor
+  Value value = co_await asio::co_spawn(
+      pool, [](Work run) -> asio::awaitable<Value> { co_return Value(run()); }(std::move(work)),
       asio::use_awaitable);
+  co_return *std::move(value);
 }
 
 }  // namespace lastword::server

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/connection.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <cstring>
+#include <utility>
+
+#include "protocol/header.h"
+#include "server/reply_writer.h"
+
+namespace lastword::server {
+
+namespace {
+
+using std::chrono::steady_clock;
+constexpr auto kNever = steady_clock::time_point::max();
+constexpr auto kMemoryPause = std::chrono::milliseconds(5);
+
+std::int32_t frame_size(std::span<const std::byte, kFrameSizeBytes> bytes) {
+  std::int32_t size = 0;
+  Reader in(bytes);
+  in.number(size);
+  return size;
+}
+
+// What usually comes when somebody speaks another protocol to this port.
+std::string other_protocol(std::span<const std::byte, kFrameSizeBytes> bytes) {
+  const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
+  if (at(0) == 0x16 && at(1) == 0x03) return "; this looks like TLS, which is not spoken here";
+  for (const char* method : {"GET ", "POST", "HEAD", "PUT ", "OPTI"}) {
+    if (std::memcmp(bytes.data(), method, bytes.size()) == 0) {
+      return "; this looks like HTTP, which is not spoken here";
+    }
+  }
+  return "";
+}
+
+asio::awaitable<void> sleep_on(asio::steady_timer& timer, steady_clock::time_point until) {
+  asio::error_code ignored;
+  timer.expires_at(until);
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+Error quiet_end() { return Error{ErrorKind::kClosed, ""}; }
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket, ConnectionShared& shared)
+    : socket_(std::move(socket)),
+      shared_(shared),
+      answer_added_(socket_.get_executor()),
+      answer_sent_(socket_.get_executor()),
+      deadline_timer_(socket_.get_executor()),
+      read_deadline_(kNever),
+      write_deadline_(kNever) {
+  asio::error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  const auto remote = socket_.remote_endpoint(ignored);
+  peer_ = remote.address().to_string() + ":" + std::to_string(remote.port());
+  const auto local = socket_.local_endpoint(ignored);
+  local_ = {local.address().to_string(), local.port()};
+}
+
+Connection::~Connection() { shared_.ended(); }
+
+void Connection::start() {
+  auto spawn = [this](asio::awaitable<void> body) {
+    asio::co_spawn(socket_.get_executor(), std::move(body),
+                   [self = shared_from_this()](std::exception_ptr) {});
+  };
+  spawn(read_requests());
+  spawn(write_answers());
+  spawn(watch_deadlines());
+}
+
+void Connection::finish() {
+  finishing_ = true;
+  asio::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_receive, ignored);
+}
+
+void Connection::abort() {
+  if (std::exchange(aborted_, true)) return;
+  asio::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket_.cancel(ignored);
+  answer_added_.cancel();
+  answer_sent_.cancel();
+  deadline_timer_.cancel();
+}
+
+void Connection::close(const std::string& why) {
+  if (!why.empty() && !aborted_ && !finishing_) {
+    shared_.notices.say(storage::Severity::kWarning,
+                        "closing the connection of " + peer_ +
+                            (client_id_.empty() ? "" : " (client " + client_id_ + ")") + ": " +
+                            why);
+  }
+}
+
+std::chrono::milliseconds Connection::limit(std::int64_t Limits::*of) const {
+  return std::chrono::milliseconds(shared_.context.options.load()->limits.*of);
+}
+
+bool Connection::peer_gone() {
+  if (aborted_) return true;
+  char byte = 0;
+  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+asio::awaitable<void> Connection::read_requests() {
+  while (!aborted_ && !finishing_) {
+    std::size_t frame_bytes = 0;
+    auto frame = co_await read_frame(frame_bytes);
+    read_deadline_ = kNever;
+    if (!frame) {
+      close(frame.error().text);
+      break;
+    }
+    if (!co_await handle(*std::move(frame), frame_bytes)) break;
+    co_await wait_for_room();
+  }
+  reading_ended_ = true;
+  answer_added_.cancel();
+}
+
+asio::awaitable<Result<>> Connection::read_some(std::span<std::byte> into) {
+  while (!into.empty()) {
+    asio::error_code error;
+    const std::size_t n =
+        co_await socket_.async_read_some(asio::buffer(into.data(), into.size()),
+                                         asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return Error{ErrorKind::kClosed, error.message()};
+    into = into.subspan(n);
+  }
+  co_return Result<>{};
+}
+
+asio::awaitable<Result<FrameBuffer>> Connection::read_frame(std::size_t& frame_bytes) {
+  std::array<std::byte, kFrameSizeBytes> head{};
+  read_deadline_ = steady_clock::now() + limit(&Limits::connection_idle_ms);
+  const auto begun = co_await read_some(head);
+  if (!begun) co_return quiet_end();
+
+  const std::int32_t size = frame_size(head);
+  const std::int64_t size_max = shared_.context.options.load()->limits.request_bytes;
+  if (size <= 0 || size > size_max) {
+    co_return Error{ErrorKind::kMalformed, "a request of " + std::to_string(size) +
+                                               " bytes; limits.request_bytes is " +
+                                               std::to_string(size_max) + other_protocol(head)};
+  }
+  frame_bytes = static_cast<std::size_t>(size);
+  read_deadline_ = steady_clock::now() + limit(&Limits::request_read_ms);
+  FrameBuffer buffer;
+  LW_CO_TRY(co_await read_body(buffer, frame_bytes));
+  co_return buffer;
+}
+
+asio::awaitable<Result<>> Connection::read_body(FrameBuffer& buffer, std::size_t frame_bytes) {
+  asio::steady_timer pause(socket_.get_executor());
+  std::size_t read = 0;
+  while (read < frame_bytes) {
+    auto larger = shared_.memory.grow(buffer, read, frame_bytes);
+    if (larger.capacity() == 0) {
+      if (steady_clock::now() > read_deadline_) {
+        co_return Error{ErrorKind::kClosed,
+                        "no memory for its request; see limits.request_memory_bytes"};
+      }
+      co_await sleep_on(pause, steady_clock::now() + kMemoryPause);
+      if (aborted_) co_return quiet_end();
+      continue;
+    }
+    buffer = std::move(larger);
+    const std::size_t until = std::min(frame_bytes, buffer.capacity());
+    const auto some = co_await read_some(buffer.bytes().subspan(read, until - read));
+    if (!some) {
+      co_return Error{ErrorKind::kClosed, "it ended in the middle of a request of " +
+                                              std::to_string(frame_bytes) + " bytes (" +
+                                              some.error().text + ")"};
+    }
+    read = until;
+  }
+  co_return Result<>{};
+}
+
+asio::awaitable<bool> Connection::handle(FrameBuffer frame, std::size_t frame_bytes) {
+  Request info;
+  info.client_id = client_id_;
+  info.peer = peer_;
+  info.local = local_;
+  info.peer_gone = [this] { return peer_gone(); };
+  auto answer =
+      co_await dispatch(shared_.context, info, frame.bytes().first(frame_bytes));
+  client_id_ = info.client_id;
+  if (!answer) {
+    close(answer.error().text);
+    co_return false;
+  }
+  answers_.push_back(*std::move(answer));
+  answer_added_.cancel();
+  co_return true;
+}
+
+asio::awaitable<void> Connection::wait_for_room() {
+  const auto most =
+      static_cast<std::size_t>(shared_.context.options.load()->limits.requests_in_flight);
+  while (answers_.size() >= most && !aborted_ && !writing_ended_) {
+    co_await sleep_on(answer_sent_, kNever);
+  }
+}
+
+asio::awaitable<void> Connection::write_answers() {
+  bool failed = false;
+  while (!aborted_ && !failed) {
+    if (answers_.empty()) {
+      if (reading_ended_) break;
+      co_await sleep_on(answer_added_, kNever);
+      continue;
+    }
+    Parts parts = std::move(answers_.front().parts);
+    if (answers_.front().later) parts = co_await std::move(*answers_.front().later);
+    if (parts.size_bytes > 0) {
+      const auto patience = limit(&Limits::response_write_ms);
+      const auto go_on = [this, patience] { write_deadline_ = steady_clock::now() + patience; };
+      go_on();
+      const auto sent =
+          co_await send_parts(socket_, shared_.context.disk, std::move(parts), go_on);
+      write_deadline_ = kNever;
+      failed = !sent;
+      if (!sent && sent.error().kind != ErrorKind::kClosed) close(sent.error().text);
+    }
+    answers_.pop_front();
+    answer_sent_.cancel();
+  }
+  writing_ended_ = true;
+  abort();
+}
+
+asio::awaitable<void> Connection::watch_deadlines() {
+  // Coarse on purpose: a deadline may be met late by this much.
+  constexpr auto kLookAgain = std::chrono::seconds(10);
+  while (!aborted_) {
+    const auto now = steady_clock::now();
+    const bool idle_counts = answers_.empty();
+    if (read_deadline_ <= now && idle_counts) {
+      close(limit(&Limits::connection_idle_ms) > limit(&Limits::request_read_ms)
+                ? "it was idle, or its request did not come to an end, for too long"
+                : "it was idle for too long");
+      break;
+    }
+    if (write_deadline_ <= now) {
+      close("it has not taken its answer for " +
+            std::to_string(limit(&Limits::response_write_ms).count()) +
+            " ms (limits.response_write_ms)");
+      break;
+    }
+    const auto next = std::min(read_deadline_, write_deadline_);
+    const auto wait = std::clamp<steady_clock::duration>(
+        next == kNever ? kLookAgain : next - now, std::chrono::milliseconds(1), kLookAgain);
+    co_await sleep_on(deadline_timer_, now + wait);
+  }
+  abort();
+}
+
+}  // namespace lastword::server

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/flusher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace lastword::server {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr auto kFirstHealPause = std::chrono::milliseconds(100);
+constexpr auto kLongestHealPause = std::chrono::milliseconds(5000);
+
+// What a worker is to do with one log.
+struct Job {
+  storage::PartitionPtr partition;
+  bool heal = false;
+};
+
+// One log is worked on by one thread at a time; what is asked for meanwhile is one more run.
+struct State {
+  bool queued = false;
+  bool running = false;
+  bool again = false;
+  bool fenced = false;
+  std::chrono::milliseconds heal_pause = kFirstHealPause;
+};
+
+}  // namespace
+
+class Flusher::Impl {
+ public:
+  Impl(Progress& progress, storage::Report report, int threads)
+      : progress_(progress), report_(std::move(report)) {
+    for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  }
+  ~Impl() { stop(); }
+
+  void request(const storage::PartitionPtr& partition) {
+    {
+      const std::lock_guard lock(mutex_);
+      State& state = states_[partition.get()];
+      if (state.fenced || state.queued) return;
+      if (state.running) {
+        state.again = true;
+        return;
+      }
+      state.queued = true;
+      queue_.push_back({partition});
+    }
+    wake_.notify_one();
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) {
+      if (worker.joinable()) worker.join();
+    }
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      take_due_heals();
+      if (queue_.empty()) {
+        if (stopping_) return;
+        sleep(lock);
+        continue;
+      }
+      const Job job = std::move(queue_.front());
+      queue_.pop_front();
+      State& begun = states_[job.partition.get()];
+      begun.queued = false;
+      begun.running = true;
+      begun.fenced = false;  // appends that a heal lets in ask for a sync of their own
+      lock.unlock();
+      const bool good = job.heal ? heal(*job.partition) : sync(*job.partition);
+      lock.lock();
+      done(job, good);
+    }
+  }
+
+  void sleep(std::unique_lock<std::mutex>& lock) {
+    if (heals_.empty()) wake_.wait(lock);
+    else wake_.wait_until(lock, heals_.begin()->first);
+  }
+
+  void take_due_heals() {
+    while (!stopping_ && !heals_.empty() && heals_.begin()->first <= SteadyClock::now()) {
+      queue_.push_back({heals_.begin()->second, true});
+      heals_.erase(heals_.begin());
+    }
+  }
+
+  bool sync(const storage::Partition& partition) {
+    const auto log = partition.log();
+    if (!log) return true;
+    const auto offsets = log->sync();
+    progress_.notify(partition);
+    if (offsets || offsets.error().kind == ErrorKind::kClosed) return true;
+    report_(storage::Severity::kError,
+            log->identity().name + ": a sync failed, no record is accepted until one works: " +
+                offsets.error().text);
+    return false;
+  }
+
+  bool heal(const storage::Partition& partition) {
+    const auto log = partition.log();
+    if (!log) return true;
+    const auto offsets = log->heal();
+    progress_.notify(partition);
+    if (!offsets) return offsets.error().kind == ErrorKind::kClosed;
+    report_(storage::Severity::kWarning,
+            log->identity().name + ": syncs work again, records are accepted from offset " +
+                std::to_string(offsets->log_end));
+    return true;
+  }
+
+  void done(const Job& job, bool good) {
+    State& state = states_[job.partition.get()];
+    state.running = false;
+    if (!good) {
+      state.fenced = true;
+      state.again = false;
+      heals_.emplace(SteadyClock::now() + state.heal_pause, job.partition);
+      state.heal_pause = std::min(state.heal_pause * 2, kLongestHealPause);
+      wake_.notify_one();
+      return;
+    }
+    if (!state.again) {
+      states_.erase(job.partition.get());
+      return;
+    }
+    state = State{.queued = true};
+    queue_.push_back({job.partition});
+  }
+
+  Progress& progress_;
+  const storage::Report report_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;                                          // guarded by mutex_
+  std::deque<Job> queue_;                                          // guarded by mutex_
+  std::unordered_map<const storage::Partition*, State> states_;    // guarded by mutex_
+  std::multimap<SteadyClock::time_point, storage::PartitionPtr> heals_;  // guarded by mutex_
+  std::vector<std::thread> workers_;
+};
+
+Flusher::Flusher(Progress& progress, storage::Report report, int threads)
+    : impl_(std::make_unique<Impl>(progress, std::move(report), threads)) {}
+Flusher::~Flusher() = default;
+
+void Flusher::request(const storage::PartitionPtr& partition) { impl_->request(partition); }
+void Flusher::stop() { impl_->stop(); }
+
+}  // namespace lastword::server

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for request frames: bounded over all connections, reused, grown only as bytes arrive.
+//
+// Purpose   a client that announces 100 MiB and sends nothing costs nothing; many that send at once
+//           share limits.request_memory_bytes and wait for each other.
+// Threads   any.
+// Lifetime  the memory outlives every buffer taken from it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "storage/mutex.h"
+
+namespace lastword::server {
+
+class FrameMemory;
+
+/// Bytes of one frame. Gives its memory back when it goes.
+class FrameBuffer {
+ public:
+  FrameBuffer() = default;
+  FrameBuffer(FrameBuffer&& other) noexcept { swap(other); }
+  FrameBuffer& operator=(FrameBuffer&& other) noexcept {
+    FrameBuffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~FrameBuffer();
+
+  std::span<std::byte> bytes() { return {data_.get(), capacity_}; }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  friend class FrameMemory;
+  void swap(FrameBuffer& other) noexcept;
+  FrameMemory* memory_ = nullptr;
+  std::unique_ptr<std::byte[]> data_{};
+  std::size_t capacity_ = 0;
+};
+
+class FrameMemory {
+ public:
+  explicit FrameMemory(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  /// A first buffer for a frame of `frame_bytes`, or a larger one that holds the first `keep_bytes` of
+  /// `buffer`, which is used up. Empty (capacity 0, `buffer` as it was) when the budget is used up.
+  FrameBuffer grow(FrameBuffer& buffer, std::size_t keep_bytes, std::size_t frame_bytes);
+
+  /// Frees what was not used since the last call; from time to time.
+  void trim();
+  std::size_t used_bytes() const;
+
+ private:
+  friend class FrameBuffer;
+  // Capacities from 4 KiB, each four times the last; the largest is kept for reuse too.
+  static constexpr std::size_t kSmallestBytes = 4096;
+  static constexpr std::size_t kClasses = 5;
+  static constexpr std::size_t kReusedBytesMax = 16u << 20;  // kept unused, all together
+
+  std::unique_ptr<std::byte[]> take(std::size_t capacity) EXCLUDES(mutex_);
+  void give_back(std::unique_ptr<std::byte[]> data, std::size_t capacity) EXCLUDES(mutex_);
+
+  struct Class {
+    std::vector<std::unique_ptr<std::byte[]>> free{};
+    std::size_t least_free = 0;  // since the last trim
+  };
+  const std::size_t bytes_max_;
+  mutable storage::Mutex mutex_;
+  std::size_t used_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t free_bytes_ GUARDED_BY(mutex_) = 0;
+  std::array<Class, kClasses> classes_ GUARDED_BY(mutex_){};
+};
+
+}  // namespace lastword::server
