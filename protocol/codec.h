@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a field list that encodes, and the one that decodes. Only messages/*.cpp (and tests
-// with messages of their own) include this, each followed by `template struct Codec<TheMessage>;`.
+// with messages of their own) include this, each followed by `template struct MessageCodec<TheMessage>;`.
 //
 // Threads   pure functions.
 // Lifetime  as fields.h.
@@ -269,12 +269,12 @@ void read_struct(Source& source, S& message, Context context) {
 namespace lastword {
 
 template <Message M>
-void Codec<M>::write(Writer& out, const M& message, std::int16_t version) {
+void MessageCodec<M>::write(Writer& out, const M& message, std::int16_t version) {
   codec::write_struct(out, message, {version, M::api.flexible(version)});
 }
 
 template <Message M>
-Result<> Codec<M>::read(Reader& in, M& message, std::int16_t version) {
+Result<> MessageCodec<M>::read(Reader& in, M& message, std::int16_t version) {
   codec::Source source{in};
   codec::read_struct(source, message, {version, M::api.flexible(version)});
   if (!in.failed()) return {};

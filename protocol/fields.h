@@ -116,7 +116,7 @@ inline constexpr DecodeRules kResponseRules{.memory_ratio = 64, .memory_bytes_ma
 
 /// The two directions. Defined in codec.h and compiled once for each message, in messages/*.cpp.
 template <Message M>
-struct Codec {
+struct MessageCodec {
   static void write(Writer& out, const M& message, std::int16_t version);
   /// Fails `in`, naming the field in the error, if the bytes are not such a message.
   static Result<> read(Reader& in, M& message, std::int16_t version);
@@ -125,7 +125,7 @@ struct Codec {
 template <Message M>
 Parts encode_parts(const M& message, std::int16_t version) {
   Writer out;
-  Codec<M>::write(out, message, version);
+  MessageCodec<M>::write(out, message, version);
   return out.take_parts();
 }
 
@@ -133,7 +133,7 @@ Parts encode_parts(const M& message, std::int16_t version) {
 template <Message M>
 Bytes encode(const M& message, std::int16_t version) {
   Writer out;
-  Codec<M>::write(out, message, version);
+  MessageCodec<M>::write(out, message, version);
   return out.take();
 }
 
@@ -142,7 +142,7 @@ template <Message M>
 Result<M> decode(ByteView body, std::int16_t version, const DecodeRules& rules = kResponseRules) {
   Reader in(body, rules.limits(body.size()));
   M message;
-  LW_TRY(Codec<M>::read(in, message, version));
+  LW_TRY(MessageCodec<M>::read(in, message, version));
   if (!in.done() && !rules.surplus_ignored) {
     return Error{ErrorKind::kMalformed, std::string(M::api.name) + ": bytes after the last field"};
   }

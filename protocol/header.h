@@ -52,7 +52,7 @@ template <Message M>
 Parts encode_response(const M& message, std::int16_t version, std::int32_t correlation_id) {
   Writer out;
   begin_response(out, M::api, version, correlation_id);
-  Codec<M>::write(out, message, version);
+  MessageCodec<M>::write(out, message, version);
   return finish_frame(out);
 }
 
@@ -63,7 +63,7 @@ Bytes encode_request(const M& message, std::int16_t version, RequestHeader heade
   header.api_version = version;
   Writer out;
   begin_request(out, M::api, header);
-  Codec<M>::write(out, message, version);
+  MessageCodec<M>::write(out, message, version);
   Parts frame = finish_frame(out);
   return std::move(std::get<Bytes>(frame.parts.front()));
 }

@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<ApiVersionsRequest>;
-template struct Codec<ApiVersionsResponse>;
+template struct MessageCodec<ApiVersionsRequest>;
+template struct MessageCodec<ApiVersionsResponse>;
 
 }  // namespace lastword

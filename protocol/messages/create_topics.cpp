@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<CreateTopicsRequest>;
-template struct Codec<CreateTopicsResponse>;
+template struct MessageCodec<CreateTopicsRequest>;
+template struct MessageCodec<CreateTopicsResponse>;
 
 }  // namespace lastword

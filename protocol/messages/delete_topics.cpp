@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<DeleteTopicsRequest>;
-template struct Codec<DeleteTopicsResponse>;
+template struct MessageCodec<DeleteTopicsRequest>;
+template struct MessageCodec<DeleteTopicsResponse>;
 
 }  // namespace lastword

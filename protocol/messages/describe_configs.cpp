@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<DescribeConfigsRequest>;
-template struct Codec<DescribeConfigsResponse>;
+template struct MessageCodec<DescribeConfigsRequest>;
+template struct MessageCodec<DescribeConfigsResponse>;
 
 }  // namespace lastword

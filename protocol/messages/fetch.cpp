@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<FetchRequest>;
-template struct Codec<FetchResponse>;
+template struct MessageCodec<FetchRequest>;
+template struct MessageCodec<FetchResponse>;
 
 }  // namespace lastword

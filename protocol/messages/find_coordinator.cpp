@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<FindCoordinatorRequest>;
-template struct Codec<FindCoordinatorResponse>;
+template struct MessageCodec<FindCoordinatorRequest>;
+template struct MessageCodec<FindCoordinatorResponse>;
 
 }  // namespace lastword

@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<InitProducerIdRequest>;
-template struct Codec<InitProducerIdResponse>;
+template struct MessageCodec<InitProducerIdRequest>;
+template struct MessageCodec<InitProducerIdResponse>;
 
 }  // namespace lastword

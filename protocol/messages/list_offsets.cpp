@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<ListOffsetsRequest>;
-template struct Codec<ListOffsetsResponse>;
+template struct MessageCodec<ListOffsetsRequest>;
+template struct MessageCodec<ListOffsetsResponse>;
 
 }  // namespace lastword

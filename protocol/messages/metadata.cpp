@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<MetadataRequest>;
-template struct Codec<MetadataResponse>;
+template struct MessageCodec<MetadataRequest>;
+template struct MessageCodec<MetadataResponse>;
 
 }  // namespace lastword

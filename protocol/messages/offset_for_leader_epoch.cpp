@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<OffsetForLeaderEpochRequest>;
-template struct Codec<OffsetForLeaderEpochResponse>;
+template struct MessageCodec<OffsetForLeaderEpochRequest>;
+template struct MessageCodec<OffsetForLeaderEpochResponse>;
 
 }  // namespace lastword

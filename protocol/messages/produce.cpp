@@ -5,7 +5,7 @@
 
 namespace lastword {
 
-template struct Codec<ProduceRequest>;
-template struct Codec<ProduceResponse>;
+template struct MessageCodec<ProduceRequest>;
+template struct MessageCodec<ProduceResponse>;
 
 }  // namespace lastword
