@@ -14,6 +14,7 @@ namespace lastword {
 namespace {
 
 using setting_row::Names;
+using Range = SettingRange;
 
 constexpr auto kCount = SettingUnit::kNone;
 constexpr auto kBytes = SettingUnit::kBytes;
@@ -112,63 +113,63 @@ constexpr std::array kSettings{
     setting_row::bool_row<BrokerOptions, &BrokerOptions::auto_create_topics>(
         {"auto_create_topics", "auto.create.topics.enable",
          "Whether asking for a topic that does not exist creates it."}),
-    cleaner<kCount, {1, 64}, &CleanerOptions::threads>(
+    cleaner<kCount, Range{1, 64}, &CleanerOptions::threads>(
         {"cleaner.threads", "log.cleaner.threads", "Threads that compact."}),
-    cleaner<kBytes, {kMebibyte, kMemoryMax}, &CleanerOptions::memory_bytes>(
+    cleaner<kBytes, Range{kMebibyte, kMemoryMax}, &CleanerOptions::memory_bytes>(
         {"cleaner.memory", "log.cleaner.dedupe.buffer.size",
          "Memory for the key maps of all cleaner threads together; at least 1 MiB a thread."}),
-    cleaner<kMs, {10, kWaitMax}, &CleanerOptions::interval_ms>(
+    cleaner<kMs, Range{10, kWaitMax}, &CleanerOptions::interval_ms>(
         {"cleaner.interval_ms", "log.cleaner.backoff.ms",
          "Longest time between two looks at what is due."}),
-    cleaner<kBytes, {kKibibyte, kUnlimited}, &CleanerOptions::io_bytes_per_second_max>(
+    cleaner<kBytes, Range{kKibibyte, kUnlimited}, &CleanerOptions::io_bytes_per_second_max>(
         {"cleaner.io_bytes_per_second", "log.cleaner.io.max.bytes.per.second",
          "Bytes a second that all cleaner threads together read and write at most."}),
-    number<kMs, {1, kWaitMax}, &BrokerOptions::retention_check_interval_ms>(
+    number<kMs, Range{1, kWaitMax}, &BrokerOptions::retention_check_interval_ms>(
         {"retention_check_interval_ms", "log.retention.check.interval.ms",
          "Longest time between two looks at what retention drops."}),
-    number<kMs, {1, kWaitMax}, &BrokerOptions::producer_id_expiration_ms>(
+    number<kMs, Range{1, kWaitMax}, &BrokerOptions::producer_id_expiration_ms>(
         {"producer_id_expiration_ms", "producer.id.expiration.ms",
          "Time without a batch after which an idempotent producer is forgotten."}),
-    limit<kBytes, {kKibibyte, kIntMax}, &Limits::request_bytes>(
+    limit<kBytes, Range{kKibibyte, kIntMax}, &Limits::request_bytes>(
         {"limits.request_bytes", "socket.request.max.bytes",
          "Largest request; a connection that announces a larger one is closed."}),
-    limit<kBytes, {kKibibyte, kMemoryMax}, &Limits::request_memory_bytes>(
+    limit<kBytes, Range{kKibibyte, kMemoryMax}, &Limits::request_memory_bytes>(
         {"limits.request_memory_bytes", "queued.max.request.bytes",
          "Memory of all requests being read or handled; beyond it connections wait."}),
-    limit<kMs, {1, kWaitMax}, &Limits::request_read_ms>(
+    limit<kMs, Range{1, kWaitMax}, &Limits::request_read_ms>(
         {"limits.request_read_ms", "",
          "Time from a request's first byte to its last, after which the connection is closed."}),
-    limit<kMs, {1, kWaitMax}, &Limits::response_write_ms>(
+    limit<kMs, Range{1, kWaitMax}, &Limits::response_write_ms>(
         {"limits.response_write_ms", "",
          "Time in which a client takes no byte of an answer, after which it is closed."}),
-    limit<kCount, {1, 100000}, &Limits::requests_in_flight>(
+    limit<kCount, Range{1, 100000}, &Limits::requests_in_flight>(
         {"limits.requests_in_flight", "",
          "Requests of one connection that are handled but not answered yet."}),
-    limit<kCount, {1, 1000000}, &Limits::connections>(
+    limit<kCount, Range{1, 1000000}, &Limits::connections>(
         {"limits.connections", "max.connections", "Connections at once; further ones are closed."}),
-    limit<kMs, {1, kWaitMax}, &Limits::connection_idle_ms>(
+    limit<kMs, Range{1, kWaitMax}, &Limits::connection_idle_ms>(
         {"limits.connection_idle_ms", "connections.max.idle.ms",
          "Time without a request after which a connection is closed."}),
-    limit<kBytes, {kKibibyte, kIntMax}, &Limits::fetch_bytes>(
+    limit<kBytes, Range{kKibibyte, kIntMax}, &Limits::fetch_bytes>(
         {"limits.fetch_bytes", "fetch.max.bytes",
          "Largest answer to a fetch; one batch is answered whatever its size."}),
-    limit<kBytes, {kKibibyte, kIntMax}, &Limits::decompressed_bytes>(
+    limit<kBytes, Range{kKibibyte, kIntMax}, &Limits::decompressed_bytes>(
         {"limits.decompressed_bytes", "",
          "Largest batch once unpacked; one that unpacks to more is refused."}),
-    limit<kCount, {16, 1048576}, &Limits::open_files>(
+    limit<kCount, Range{16, 1048576}, &Limits::open_files>(
         {"limits.open_files", "", "Segment and index files open at once."}),
-    limit<kBytes, {0, kMemoryMax}, &Limits::disk_reserve_bytes>(
+    limit<kBytes, Range{0, kMemoryMax}, &Limits::disk_reserve_bytes>(
         {"limits.disk_reserve_bytes", "",
          "Disk space kept back for everything but produce, for when the disk is full."}),
-    limit<kCount, {1, 1000000}, &Limits::partitions>(
+    limit<kCount, Range{1, 1000000}, &Limits::partitions>(
         {"limits.partitions", "", "Partitions of all topics together."}),
-    limit<kCount, {1, 10000000}, &Limits::producer_ids>(
+    limit<kCount, Range{1, 10000000}, &Limits::producer_ids>(
         {"limits.producer_ids", "", "Idempotent producers remembered for each partition."}),
-    limit<kCount, {1, 64}, &Limits::loop_threads>(
+    limit<kCount, Range{1, 64}, &Limits::loop_threads>(
         {"limits.loop_threads", "num.network.threads", "Threads that serve connections."}),
-    limit<kCount, {1, 256}, &Limits::disk_threads>(
+    limit<kCount, Range{1, 256}, &Limits::disk_threads>(
         {"limits.disk_threads", "num.io.threads", "Threads that wait for the disk."}),
-    limit<kMs, {1, kWaitMax}, &Limits::shutdown_ms>(
+    limit<kMs, Range{1, kWaitMax}, &Limits::shutdown_ms>(
         {"limits.shutdown_ms", "", "Time from SIGTERM to the end of the process."}),
 };
 

@@ -42,7 +42,13 @@ struct FixedText {
   constexpr void append(std::string_view text) {
     for (const char character : text) characters.at(size++) = character;
   }
-  constexpr void append(std::int64_t number) {
+  constexpr void append(std::int64_t number, SettingUnit unit) {
+    constexpr std::array<std::string_view, 5> kPowersOf1024{"", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t power = 0;
+    while (unit == SettingUnit::kBytes && number != 0 && number % 1024 == 0 && power < 4) {
+      number /= 1024;
+      ++power;
+    }
     if (number < 0) append("-");
     std::array<char, 20> digits{};
     std::size_t count = 0;
@@ -51,19 +57,20 @@ struct FixedText {
       number /= 10;
     } while (number != 0);
     while (count > 0) characters.at(size++) = digits.at(--count);
+    append(kPowersOf1024.at(power));
   }
   constexpr std::string_view view() const { return {characters.data(), size}; }
 };
 
-template <SettingRange kRange>
+template <SettingUnit kUnit, SettingRange kRange>
 inline constexpr FixedText kRangeText = [] {
   FixedText text;
-  text.append(kRange.low);
+  text.append(kRange.low, kUnit);
   if (kRange.high == std::numeric_limits<std::int64_t>::max()) {
     text.append(" or more");
   } else if (kRange.high != kRange.low) {
     text.append(" to ");
-    text.append(kRange.high);
+    text.append(kRange.high, kUnit);
   }
   return text;
 }();
@@ -82,7 +89,7 @@ template <typename Options, SettingUnit kUnit, SettingRange kRange, auto... kPat
 std::optional<std::string> set_integer(Options& options, std::string_view text) {
   const std::optional<std::int64_t> value = parse_quantity(text, kUnit);
   if (!value || *value < kRange.low || *value > kRange.high) {
-    return quantity_refusal(text, kRangeText<kRange>.view(), kUnit);
+    return quantity_refusal(text, kRangeText<kUnit, kRange>.view(), kUnit);
   }
   auto& target = field<kPath...>(options);
   target = static_cast<std::remove_reference_t<decltype(target)>>(*value);
@@ -102,7 +109,7 @@ constexpr Setting<Options> integer_row(const Names& names) {
           .kafka_name = names.kafka_name,
           .type = kFitsInt ? SettingType::kInt : SettingType::kLong,
           .unit = kUnit,
-          .allowed = kRangeText<kRange>.view(),
+          .allowed = kRangeText<kUnit, kRange>.view(),
           .meaning = names.meaning,
           .set = &set_integer<Options, kUnit, kRange, kPath...>,
           .get = &get_integer<Options, kPath...>,

@@ -15,6 +15,7 @@ namespace lastword {
 namespace {
 
 using setting_row::Names;
+using Range = SettingRange;
 
 constexpr auto kCount = SettingUnit::kNone;
 constexpr auto kBytes = SettingUnit::kBytes;
@@ -119,41 +120,42 @@ constexpr std::array kSettings{
                  .meaning = "Level when the broker compresses with gzip; -1 is the library's own.",
                  .set = &set_gzip_level,
                  .get = &get_gzip_level},
-    number<kCount, {1, 17}, &Topic::compression_lz4_level>(
+    number<kCount, Range{1, 17}, &Topic::compression_lz4_level>(
         {"compression.lz4.level", "compression.lz4.level",
          "Level when the broker compresses with lz4."}),
     choice<kCompressionWords, &Topic::compression_type>(
         {"compression.type", "compression.type",
          "How batches are stored: as they came (producer), or compressed anew by the broker."}),
-    number<kCount, {-131072, 22}, &Topic::compression_zstd_level>(
+    number<kCount, Range{-131072, 22}, &Topic::compression_zstd_level>(
         {"compression.zstd.level", "compression.zstd.level",
          "Level when the broker compresses with zstd."}),
-    number<kMs, {0, kAny}, &Topic::delete_retention_ms>(
+    number<kMs, Range{0, kAny}, &Topic::delete_retention_ms>(
         {"delete.retention.ms", "log.cleaner.delete.retention.ms",
          "How long a tombstone stays after the pass that first cleaned it; 0: until the next "
          "pass."}),
-    number<kMs, {0, kAny}, &Topic::file_delete_delay_ms>(
+    number<kMs, Range{0, kAny}, &Topic::file_delete_delay_ms>(
         {"file.delete.delay.ms", "log.segment.delete.delay.ms",
          "How long a file stays on disk after its segment was replaced or dropped."}),
-    number<kCount, {1, kAny}, &Topic::flush_messages>(
+    number<kCount, Range{1, kAny}, &Topic::flush_messages>(
         {"flush.messages", "log.flush.interval.messages",
          "With durability os: sync a partition after this many records."}),
-    number<kMs, {0, kAny}, &Topic::flush_ms>(
+    number<kMs, Range{0, kAny}, &Topic::flush_ms>(
         {"flush.ms", "log.flush.interval.ms",
          "With durability os: sync a record at the latest this long after its append."}),
-    number<kBytes, {0, kIntMax}, &Topic::index_interval_bytes>(
+    number<kBytes, Range{0, kIntMax}, &Topic::index_interval_bytes>(
         {"index.interval.bytes", "log.index.interval.bytes",
          "An index entry is made when more than this many bytes came since the last one."}),
-    number<kMs, {1, kAny}, &Topic::max_compaction_lag_ms>(
+    number<kMs, Range{1, kAny}, &Topic::max_compaction_lag_ms>(
         {"max.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms",
          "A record is compacted at the latest this long after its append, whatever the dirty "
          "ratio."}),
-    number<kBytes, {0, kIntMax}, &Topic::max_message_bytes>(
-        {"max.message.bytes", "message.max.bytes", "Largest batch that is taken, as sent."}),
-    number<kMs, {0, kAny}, &Topic::message_timestamp_after_max_ms>(
+    number<kBytes, Range{0, kIntMax}, &Topic::max_message_bytes>(
+        {"max.message.bytes", "message.max.bytes",
+         "Largest batch that is taken, as sent; limits.request_bytes bounds it too."}),
+    number<kMs, Range{0, kAny}, &Topic::message_timestamp_after_max_ms>(
         {"message.timestamp.after.max.ms", "log.message.timestamp.after.max.ms",
          "A record whose timestamp is further ahead of the broker's clock is refused."}),
-    number<kMs, {0, kAny}, &Topic::message_timestamp_before_max_ms>(
+    number<kMs, Range{0, kAny}, &Topic::message_timestamp_before_max_ms>(
         {"message.timestamp.before.max.ms", "log.message.timestamp.before.max.ms",
          "A record whose timestamp is further behind the broker's clock is refused."}),
     choice<kTimestampWords, &Topic::message_timestamp_type>(
@@ -168,7 +170,7 @@ constexpr std::array kSettings{
                             "of it is dirty.",
                  .set = &set_dirty_ratio,
                  .get = &get_dirty_ratio},
-    number<kMs, {0, kAny}, &Topic::min_compaction_lag_ms>(
+    number<kMs, Range{0, kAny}, &Topic::min_compaction_lag_ms>(
         {"min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms",
          "A record is not compacted away for at least this long after its append."}),
     TopicSetting{.name = "min.insync.replicas",
@@ -184,26 +186,26 @@ constexpr std::array kSettings{
     setting_row::bool_row<TopicOptions, &Topic::preallocate>(
         {"preallocate", "log.preallocate",
          "Whether a new segment takes its whole space on disk at once."}),
-    number<kBytes, {-1, kAny}, &Topic::retention_bytes>(
+    number<kBytes, Range{-1, kAny}, &Topic::retention_bytes>(
         {"retention.bytes", "log.retention.bytes",
          "With policy delete: size of a partition above which its oldest segments go; -1: no "
          "limit."}),
-    number<kMs, {-1, kAny}, &Topic::retention_ms>(
+    number<kMs, Range{-1, kAny}, &Topic::retention_ms>(
         {"retention.ms", "log.retention.ms",
          "With policy delete: age at which a segment goes, by its newest record timestamp; -1: no "
          "limit."}),
-    number<kBytes, {kKibibyte, kIntMax}, &Topic::segment_bytes>(
+    number<kBytes, Range{kKibibyte, kIntMax}, &Topic::segment_bytes>(
         {"segment.bytes", "log.segment.bytes",
          "Size at which a segment is closed and a new one begun."}),
     // Room for one entry of either index: less would close a segment before its first batch.
-    number<kBytes, {12, kIntMax}, &Topic::segment_index_bytes>(
+    number<kBytes, Range{12, kIntMax}, &Topic::segment_index_bytes>(
         {"segment.index.bytes", "log.index.size.max.bytes",
          "Size of an index file at which its segment is closed."}),
-    number<kMs, {0, kAny}, &Topic::segment_jitter_ms>(
+    number<kMs, Range{0, kAny}, &Topic::segment_jitter_ms>(
         {"segment.jitter.ms", "log.roll.jitter.ms",
          "A random part of this is taken off segment.ms, so that not all segments close "
          "together."}),
-    number<kMs, {1, kAny}, &Topic::segment_ms>(
+    number<kMs, Range{1, kAny}, &Topic::segment_ms>(
         {"segment.ms", "log.roll.ms",
          "Age at which a segment is closed by the clock, with or without new records."}),
 };

@@ -193,7 +193,7 @@ TEST(Load, AWrongTypeSaysWhatIsWanted) {
 
 TEST(Load, ABadValueIsNamed) {
   expect_error(R"({"cleaner": {"memory": "1.5GiB"}})",
-               "test.json: line 1: cleaner.memory: \"1.5GiB\" is refused: expected 1048576 to ");
+               "test.json: line 1: cleaner.memory: \"1.5GiB\" is refused: expected 1MiB to 1TiB");
   expect_error(R"({"cleaner": {"threads": 0}})",
                "test.json: line 1: cleaner.threads: \"0\" is refused: expected 1 to 64");
   expect_error(R"({"cleaner": {"threads": 1.0}})",

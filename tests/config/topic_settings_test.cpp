@@ -102,7 +102,8 @@ TEST(TopicSettings, BoundsHoldToTheLastUnit) {
     if (setting.range->high != kUnlimited) {
       EXPECT_TRUE(setting.set(options, std::to_string(setting.range->high + 1)));
     }
-    EXPECT_TRUE(setting.allowed.starts_with(std::to_string(setting.range->low)));
+    const std::string_view lowest = setting.allowed.substr(0, setting.allowed.find(' '));
+    EXPECT_EQ(parse_quantity(lowest, setting.unit), setting.range->low);
   }
 }
 
