@@ -43,6 +43,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void finish();
   /// Ends now.
   void abort();
+  asio::any_io_executor executor() { return socket_.get_executor(); }
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;

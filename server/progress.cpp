@@ -77,8 +77,7 @@ void Progress::notify(const storage::Partition& partition) { impl_->notify(&part
 
 void Progress::notify_all_and_stop() { impl_->stop(); }
 
-asio::awaitable<bool> Progress::wait(const std::vector<storage::PartitionPtr>& partitions,
-                                     std::chrono::steady_clock::time_point deadline,
+asio::awaitable<bool> Progress::wait(std::vector<storage::PartitionPtr> partitions, Until until,
                                      std::function<bool()> ready) {
   if (ready()) co_return true;
   const auto sleeper = std::make_shared<Sleeper>(co_await asio::this_coro::executor);
@@ -100,8 +99,9 @@ asio::awaitable<bool> Progress::wait(const std::vector<storage::PartitionPtr>& p
   while (true) {
     sleeper->woken = false;
     if (ready()) co_return true;
-    if (impl_->stopped() || std::chrono::steady_clock::now() >= deadline) co_return false;
-    sleeper->timer.expires_at(deadline);
+    if (impl_->stopped() && until.at_stop == AtStop::kReturn) co_return false;
+    if (std::chrono::steady_clock::now() >= until.deadline) co_return false;
+    sleeper->timer.expires_at(until.deadline);
     // A wake-up between the look above and this wait has posted its cancel to this very thread, which
     // runs it only after the wait has begun.
     if (sleeper->woken) continue;

@@ -20,6 +20,10 @@
 
 namespace lastword::server {
 
+/// Whether a wait ends when the broker stops: a long poll does, a produce that waits for its sync does
+/// not, since the sync still comes.
+enum class AtStop { kReturn, kWaitOn };
+
 class Progress {
  public:
   Progress();
@@ -27,13 +31,16 @@ class Progress {
 
   /// Wakes everyone who waits on `partition`; they look again.
   void notify(const storage::Partition& partition);
-  /// Wakes everyone; at shutdown. Later waits return at once.
+  /// Wakes everyone; at shutdown. Later waits with AtStop::kReturn return at once.
   void notify_all_and_stop();
 
+  struct Until {
+    std::chrono::steady_clock::time_point deadline{};
+    AtStop at_stop = AtStop::kReturn;
+  };
   /// Returns as soon as `ready` says so (asked now, and after each notify() of one of `partitions`), at
-  /// `deadline`, or when stopped. True if `ready` did. `ready` never blocks.
-  asio::awaitable<bool> wait(const std::vector<storage::PartitionPtr>& partitions,
-                             std::chrono::steady_clock::time_point deadline,
+  /// the deadline, or when stopped. True if `ready` did. `ready` never blocks.
+  asio::awaitable<bool> wait(std::vector<storage::PartitionPtr> partitions, Until until,
                              std::function<bool()> ready);
 
  private:

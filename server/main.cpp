@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon lastwordd: options, log, signals. Exit codes: 0 stopped as asked; 1 could not start or
+// could not save everything when it stopped; 2 bad command line or settings.
+#include <malloc.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "config/load.h"
+#include "config/print_defaults.h"
+#include "config/schema.h"
+#include "server/broker.h"
+#include "storage/clock.h"
+#include "storage/posix_file_system.h"
+
+namespace lastword::server {
+namespace {
+
+constexpr int kStopped = 0;
+constexpr int kFailed = 1;
+constexpr int kBadSettings = 2;
+
+struct CommandLine {
+  std::string config{};
+  std::string data_dir{};
+  std::string listen{};
+  double clock_speed = 1.0;
+  bool check_config = false;
+  bool print_defaults = false;
+  bool print_schema = false;
+};
+
+void report(storage::Severity severity, const std::string& line) {
+  switch (severity) {
+    case storage::Severity::kInfo: return spdlog::info("{}", line);
+    case storage::Severity::kWarning: return spdlog::warn("{}", line);
+    case storage::Severity::kError: return spdlog::error("{}", line);
+  }
+}
+
+void set_up_log() {
+  auto log = spdlog::stderr_color_mt("lastwordd");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %v");
+  log->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(log));
+}
+
+// Large runs of memory go back to the system when they are freed, and threads share few arenas: an
+// idle broker stays small after a busy hour.
+void keep_memory_small() {
+  constexpr int kLargeBytes = 256 * 1024;
+  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  mallopt(M_TRIM_THRESHOLD, 2 * kLargeBytes);
+  mallopt(M_ARENA_MAX, 2);
+}
+
+// As many descriptors as the system lets us have: one a connection, and limits.open_files.
+void raise_open_files(const Limits& limits) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  const auto wanted = static_cast<rlim_t>(limits.connections + limits.open_files + 64);
+  if (files.rlim_cur < wanted) {
+    spdlog::warn(
+        "the system allows {} open files, limits.connections and limits.open_files may want {}: "
+        "raise `ulimit -n`, or lower them",
+        files.rlim_cur, wanted);
+  }
+}
+
+/// Settings from file and command line, or nothing when they are bad (which has been said).
+std::optional<BrokerOptions> read_settings(const CommandLine& line) {
+  BrokerOptions options;
+  if (!line.config.empty()) {
+    LoadResult loaded = load_options(line.config);
+    if (const auto* error = std::get_if<std::string>(&loaded)) {
+      spdlog::error("{}", *error);
+      return std::nullopt;
+    }
+    options = std::get<LoadedOptions>(loaded).options;
+    for (const std::string& note : std::get<LoadedOptions>(loaded).notes) spdlog::warn("{}", note);
+  }
+  if (!line.data_dir.empty()) options.data_dir = line.data_dir;
+  if (!line.listen.empty()) options.listen = line.listen;
+  return options;
+}
+
+void reload(Broker& broker, const CommandLine& line) {
+  const auto options = read_settings(line);
+  if (!options) return spdlog::error("nothing was reloaded: the settings stay as they were");
+  const auto notes = broker.reload(*options);
+  if (!notes) {
+    return spdlog::error("nothing was reloaded: {}", notes.error().text);
+  }
+  for (const std::string& note : *notes) spdlog::warn("{}", note);
+  spdlog::info("reloaded {}", line.config.empty() ? "the built-in settings" : line.config);
+}
+
+void handle_signals(asio::io_context& io, asio::signal_set& signals, Broker& broker,
+                    const CommandLine& line) {
+  signals.async_wait([&](const asio::error_code& error, int signal) {
+    if (error) return;
+    if (signal != SIGHUP) {
+      spdlog::info("stopping on {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+      return io.stop();
+    }
+    reload(broker, line);
+    handle_signals(io, signals, broker, line);
+  });
+}
+
+int serve(const CommandLine& line, const BrokerOptions& options) {
+  keep_memory_small();
+  raise_open_files(options.limits);
+  std::signal(SIGPIPE, SIG_IGN);
+  asio::io_context io(1);
+  asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);  // from here on none is lost
+
+  storage::PosixFileSystem files;
+  const storage::SystemClock clock(line.clock_speed);
+  auto broker = Broker::start({options, files, clock, report});
+  if (!broker) {
+    spdlog::error("{}", broker.error().text);
+    return kFailed;
+  }
+  spdlog::info("ready: listening on {} (port {}), data in {}, durability {}", options.listen,
+               (*broker)->port(), options.data_dir,
+               options.durability == Durability::kFsync ? "fsync" : "os");
+  handle_signals(io, signals, **broker, line);
+  io.run();
+  const auto stopped = (*broker)->stop();
+  if (!stopped) {
+    spdlog::error("not everything was saved, the next start recovers it: {}",
+                  stopped.error().text);
+    return kFailed;
+  }
+  spdlog::info("stopped");
+  return kStopped;
+}
+
+int run(int count, char** words) {
+  CommandLine line;
+  CLI::App app{"lastwordd keeps the last word of every key: a log broker for Kafka clients.\n"
+               "Example: lastwordd --config config/lastword.json --data-dir /var/lib/lastword"};
+  app.add_option("--config", line.config, "Settings file (JSON, // comments allowed)");
+  app.add_option("--data-dir", line.data_dir, "Folder for the data, instead of the file's data_dir");
+  app.add_option("--listen", line.listen, "HOST:PORT to listen on, instead of the file's listen");
+  app.add_option("--clock-speed", line.clock_speed,
+                 "For demos and tests: the broker's clock runs this many times as fast")
+      ->check(CLI::Range(0.001, 1e6));
+  app.add_flag("--check-config", line.check_config, "Check the settings and stop");
+  app.add_flag("--print-defaults", line.print_defaults, "Print every setting with its default");
+  app.add_flag("--print-schema", line.print_schema, "Print the JSON schema of the settings file");
+  app.set_version_flag("--version", "lastwordd " LASTWORD_VERSION);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kStopped : kBadSettings;
+  }
+  set_up_log();
+  if (line.print_defaults) return std::fputs(print_defaults().c_str(), stdout) < 0 ? kFailed : kStopped;
+  if (line.print_schema) return std::fputs(schema_text().c_str(), stdout) < 0 ? kFailed : kStopped;
+  const auto options = read_settings(line);
+  if (!options) return kBadSettings;
+  if (line.check_config) {
+    std::printf("%s: the settings are good\n",
+                line.config.empty() ? "built-in defaults" : line.config.c_str());
+    return kStopped;
+  }
+  return serve(line, *options);
+}
+
+}  // namespace
+}  // namespace lastword::server
+
+int main(int count, char** words) { return lastword::server::run(count, words); }
