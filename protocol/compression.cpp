@@ -58,11 +58,13 @@ class Output {
   void make_room(std::size_t size) {
     size = std::min(size, max_ + 1);
     if (size <= bytes_.size()) return;
+    std::size_t capacity = size;
     if (size > kLargeOutputBytes) {
       turn().take();
       // Pages that are not written cost nothing; growing in place saves a second copy.
-      bytes_.reserve(std::max(size, std::min(max_ + 1, kReserveBytesMax)));
+      capacity = std::max(size, std::min(max_ + 1, kReserveBytesMax));
     }
+    bytes_.reserve(capacity);
     bytes_.resize(size);
   }
   void wrote(std::size_t count) { used_ += count; }
@@ -203,26 +205,27 @@ Result<> unpack_snappy(ByteView in, Output& out) {
   return {};
 }
 
-void append_u32(Bytes& out, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(std::byte(value >> shift));
+void store_u32(std::byte* at, std::size_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) *at++ = static_cast<std::byte>(value >> shift);
 }
 
 Result<> pack_snappy(ByteView in, Bytes& out) {
-  out.insert(out.end(), kXerialMagic.begin(), kXerialMagic.end());
-  append_u32(out, 1);
-  append_u32(out, 1);
+  std::size_t end = out.size() + kXerialHeaderBytes;
+  out.resize(end);
+  std::ranges::copy(kXerialMagic, out.end() - kXerialHeaderBytes);
+  store_u32(out.data() + end - 8, 1);
+  store_u32(out.data() + end - 4, 1);
   while (!in.empty()) {
     const auto block = in.first(std::min(in.size(), kXerialBlockBytes));
     in = in.subspan(block.size());
-    const std::size_t length_at = out.size();
-    out.resize(length_at + 4 + snappy::MaxCompressedLength(block.size()));
+    out.resize(end + 4 + snappy::MaxCompressedLength(block.size()));
     std::size_t size = 0;
     snappy::RawCompress(snappy_input(block), block.size(),
-                        reinterpret_cast<char*>(out.data() + length_at + 4), &size);
-    out.resize(length_at);
-    append_u32(out, static_cast<std::uint32_t>(size));
-    out.resize(length_at + 4 + size);
+                        reinterpret_cast<char*>(out.data() + end + 4), &size);
+    store_u32(out.data() + end, size);
+    end += 4 + size;
   }
+  out.resize(end);
   return {};
 }
 
