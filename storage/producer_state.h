@@ -6,15 +6,19 @@
 //           lower epoch: kInvalidProducerEpoch; higher epoch must start at sequence 0, else
 //           kOutOfOrderSequence; same epoch: sequence must follow (wrapping 2^31-1 → 0), else
 //           kOutOfOrderSequence; unknown producer: any sequence (KIP-360).
+//           What is noted follows the log, whatever these rules say: it has happened.
 // Threads   one at a time (the log's append lock).
-// Lifetime  entries expire `expiration_ms` of broker time after their last append; beyond `producers_max`
+// Lifetime  entries expire `expiration_ms` of broker time after their last append; beyond
+// `producers_max`
 //           the one idle longest goes.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "protocol/record_batch.h"
 
@@ -27,8 +31,8 @@ struct ProducerBatch {
   std::int32_t last_sequence = 0;
   Offset base_offset = 0;
   Offset last_offset = 0;
-  TimestampMs append_ms = 0;          // broker's clock
-  TimestampMs log_append_time = -1;   // as answered to the client
+  TimestampMs append_ms = 0;         // broker's clock
+  TimestampMs log_append_time = -1;  // as answered to the client
   bool operator==(const ProducerBatch&) const = default;
 };
 
@@ -36,12 +40,13 @@ class ProducerState {
  public:
   ProducerState(std::int64_t producers_max, std::int64_t expiration_ms);
 
-  /// The remembered batch if `header` is a duplicate, empty if it may be appended, or why it may not.
+  /// The remembered batch if `header` is a duplicate, empty if it may be appended, or why it may
+  /// not.
   Result<std::optional<ProducerBatch>> check(const BatchHeader& header, TimestampMs now) const;
 
-  /// Notes an appended (or replayed) batch; offsets are those in `header`. Batches without a producer
-  /// and replayed ones that are known already change nothing. Empty batches count (compaction kept
-  /// them for this).
+  /// Notes an appended (or replayed) batch; offsets are those in `header`. Batches without a
+  /// producer and replayed ones that are known already change nothing. Empty batches count
+  /// (compaction kept them for this).
   void note(const BatchHeader& header, TimestampMs append_ms);
 
   void expire(TimestampMs now);
@@ -56,12 +61,20 @@ class ProducerState {
  private:
   struct Producer {
     std::int16_t epoch = -1;
-    TimestampMs last_append_ms = 0;
-    std::deque<ProducerBatch> batches{};  // oldest first
+    std::deque<ProducerBatch> batches{};  // of this epoch, oldest first, never empty
   };
+  using Producers = std::unordered_map<std::int64_t, Producer>;
+
+  /// The next producer of a snapshot; nullptr, or what is wrong with it.
+  const char* read_producer(Reader& in, Offset end);
+  void limit();
+  void forget(Producers::iterator producer);
+  bool expired(const Producer& producer, TimestampMs now) const;
+
   std::int64_t producers_max_;
   std::int64_t expiration_ms_;
-  std::unordered_map<std::int64_t, Producer> producers_{};
+  Producers producers_{};
+  std::map<Offset, std::int64_t> by_last_offset_{};  // each producer once: idle longest first
 };
 
 }  // namespace lastword::storage

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the batches of one segment from front to back, checking each.
 //
-// Purpose   the cleaner, recovery and lookups by time walk a file with it; fetches do not, they send
+// Purpose   the cleaner, recovery and lookups by time walk a file with it; fetches do not, they
+// send
 //           pages unseen.
 // Threads   one user at a time. Waits for the disk.
 // Lifetime  holds the file open; a batch view is valid until the next call.
@@ -32,13 +33,17 @@ class SegmentReader {
     // CRC does not cover a batch's base offset.
     Offset first_offset = 0;
     Offset last_offset = std::numeric_limits<Offset>::max();
+
+    /// The first `to` bytes of the segment that begins at `base_offset`, and the offsets that may
+    /// be in it.
+    static Range of_segment(Offset base_offset, std::uint64_t to);
   };
   /// `buffer` is reused. It grows beyond the read-ahead only for a batch whose CRC holds.
   SegmentReader(std::shared_ptr<const ByteSource> file, Range range, Bytes& buffer);
 
-  /// The next batch whose header is plausible, whose CRC holds and whose offsets ascend; empty at the
-  /// end of the range. kDamaged when the bytes at position() are none (the text says why, the caller
-  /// adds the file's name): then skip_damage() goes on.
+  /// The next batch whose header is plausible, whose CRC holds and whose offsets ascend; empty at
+  /// the end of the range. kDamaged when the bytes at position() are none (the text says why, the
+  /// caller adds the file's name): then skip_damage() goes on.
   Result<std::optional<BatchAt>> next();
 
   /// Where the next batch starts, or the damage lies.
@@ -56,7 +61,7 @@ class SegmentReader {
   Result<bool> crc_holds_at(const BatchHeader& header, std::uint64_t position);
   Result<std::uint64_t> follow_lengths();
   Result<std::uint64_t> search();
-  Result<std::uint64_t> search_window(ByteView window, std::uint64_t window_position);
+  std::optional<BatchHeader> find_header(std::uint64_t& at, std::uint64_t end) const;
   Error damaged(const std::string& reason) const;
 
   std::shared_ptr<const ByteSource> file_;
@@ -65,7 +70,6 @@ class SegmentReader {
   std::uint64_t position_;
   std::uint64_t buffer_position_;  // of buffer_[0] in the file
   std::size_t buffered_bytes_ = 0;
-  std::uint64_t checked_bytes_left_ = 0;  // what one search may still spend on CRCs
   Offset last_offset_;
 };
 

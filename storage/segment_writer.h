@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A segment that grows: the active one of a log, or one that the cleaner makes.
 //
-// Purpose   writes batches, keeps the facts (SegmentInfo) and both sparse indexes in memory, writes the
+// Purpose   writes batches, keeps the facts (SegmentInfo) and both sparse indexes in memory, writes
+// the
 //           indexes to their files when asked.
-// Threads   one writer at a time (the log's append lock). Readers look into the indexes of the active
-//           segment under the log's state lock; only publish() changes what they see, so it is called
-//           with that lock held. Everything else may wait for the disk and is called without.
+// Threads   one writer at a time (the log's append lock). Readers look into the indexes of the
+// active
+//           segment under the log's state lock; only publish() changes what they see, so it is
+//           called with that lock held. Everything else may wait for the disk and is called
+//           without.
 // Lifetime  the file is opened through the cache for each use; nothing is held open between.
 #pragma once
 
@@ -35,16 +38,16 @@ struct SegmentWriterOptions {
 
 class SegmentWriter {
  public:
-  /// Makes the file (replacing a leftover of the same name). `info` says base offset and generation;
-  /// append times that it holds are kept.
-  static Result<std::unique_ptr<SegmentWriter>> create(const Environment& env, std::string directory,
-                                                       SegmentInfo info,
+  /// Makes the file (replacing a leftover of the same name). `info` says base offset and
+  /// generation; append times that it holds are kept.
+  static Result<std::unique_ptr<SegmentWriter>> create(const Environment& env,
+                                                       std::string directory, SegmentInfo info,
                                                        const SegmentWriterOptions& options);
-  /// Goes on with an existing file, whose first info.size_bytes bytes are `info`'s; loads the indexes.
-  /// kDamaged if file or indexes do not belong to it; the caller then resumes with an empty `info`,
-  /// for which no index is read, and gives what a scan finds to adopt().
-  static Result<std::unique_ptr<SegmentWriter>> resume(const Environment& env, std::string directory,
-                                                       SegmentInfo info,
+  /// Goes on with an existing file, whose first info.size_bytes bytes are `info`'s; loads the
+  /// indexes. kDamaged if file or indexes do not belong to it; the caller then resumes with an
+  /// empty `info`, for which no index is read, and gives what a scan finds to adopt().
+  static Result<std::unique_ptr<SegmentWriter>> resume(const Environment& env,
+                                                       std::string directory, SegmentInfo info,
                                                        const SegmentWriterOptions& options);
 
   /// Takes space, writes `batch` at the end (or keeps it for the next flush()), and notes it. On
@@ -53,7 +56,8 @@ class SegmentWriter {
   /// position below 2^31: the log rolls before.
   Result<> append(ByteView batch, const BatchFacts& facts, TimestampMs append_ms);
 
-  /// Notes a batch that is in the file already, at info().size_bytes (recovery).
+  /// Notes a batch that is in the file already, at info().size_bytes (recovery); read it with a
+  /// SegmentReader::Range of this segment, which lets no impossible offset through.
   void adopt(ByteView batch, const BatchFacts& facts, TimestampMs append_ms);
   /// Notes bytes there that are no batch: a damaged range, whole or piece by piece.
   void adopt_damage(ByteView bytes);
@@ -67,8 +71,8 @@ class SegmentWriter {
   Result<> sync_data();
   /// flush(), then cuts off what lies behind info().size_bytes: space taken ahead, and data.
   Result<> trim();
-  /// Writes both indexes to their files, with what is not published yet and Kafka's closing entry of
-  /// the time index (the largest timestamp); with `sync` durably.
+  /// Writes both indexes to their files, with what is not published yet and Kafka's closing entry
+  /// of the time index (the largest timestamp); with `sync` durably.
   Result<> save_indexes(bool sync);
 
   /// True if one more entry would not fit index_bytes_max.
@@ -97,7 +101,7 @@ class SegmentWriter {
   SparseIndex time_index_;
   std::vector<IndexEntry> offset_entries_{};  // not published yet
   std::vector<IndexEntry> time_entries_{};    // not published yet
-  IndexEntry largest_timestamp_{-1, -1};      // and last offset of its batch; of batches with records
+  IndexEntry largest_timestamp_{-1, -1};  // and last offset of its batch; of batches with records
   std::uint64_t indexed_at_bytes_ = 0;
   std::uint64_t written_bytes_ = 0;  // info_.size_bytes less what buffer_ holds
   std::uint64_t allocated_bytes_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse sorted index, in Kafka's entry layout: offset to position, or timestamp to offset.
 //
-// Layout    offset index entry: i32 last offset of a batch − segment base, i32 its position (8 bytes);
+// Layout    offset index entry: i32 last offset of a batch − segment base, i32 its position (8
+// bytes);
 //           time index entry: i64 largest timestamp so far, i32 last offset of the batch that holds
 //           it − segment base (12 bytes). Keys ascend. No checksum: what does not fit is rebuilt.
 // Threads   plain data. The free lookups read files and may wait for the disk.
@@ -12,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "storage/segment.h"
 #include "storage/file_system.h"
+#include "storage/segment.h"
 
 namespace lastword::storage {
 
