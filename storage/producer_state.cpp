@@ -64,7 +64,7 @@ Error out_of_order(const BatchHeader& header, std::int32_t expected) {
 
 ProducerState::ProducerState(std::int64_t producers_max, std::int64_t expiration_ms)
     : producers_max_(producers_max), expiration_ms_(expiration_ms) {
-  LW_CHECK(producers_max > 0);
+  LW_CHECK(producers_max >= 0);
 }
 
 bool ProducerState::expired(const Producer& producer, TimestampMs now) const {
