@@ -165,8 +165,9 @@ class Reader {
       if (tag <= last) fail("has tags out of order");
       last = tag;
       const ByteView value = bytes(varint());
+      if (failed()) return;
       const ByteView after = std::exchange(in_, value);
-      if (!failed() && known(tag) && !in_.empty()) fail("has the wrong size");
+      if (known(tag) && !in_.empty()) fail("has the wrong size");
       if (!failed()) in_ = after;
     }
   }

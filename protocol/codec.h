@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a field list that encodes, and the one that decodes. Only messages/*.cpp (and tests
-// with messages of their own) include this, each followed by `template struct MessageCodec<TheMessage>;`.
+// with messages of their own) include this, and follow it by `template struct MessageCodec<M>;`.
 //
 // Threads   pure functions.
 // Lifetime  as fields.h.
