@@ -14,8 +14,8 @@
 #include <string>
 
 #include "config/load.h"
-#include "config/print_defaults.h"
 #include "config/schema.h"
+#include "config/settings_page.h"
 #include "server/broker.h"
 #include "storage/clock.h"
 #include "storage/posix_file_system.h"
@@ -167,7 +167,7 @@ int run(int count, char** words) {
   }
   set_up_log();
   if (line.print_defaults) return std::fputs(print_defaults().c_str(), stdout) < 0 ? kFailed : kStopped;
-  if (line.print_schema) return std::fputs(schema_text().c_str(), stdout) < 0 ? kFailed : kStopped;
+  if (line.print_schema) return std::fputs(settings_schema().c_str(), stdout) < 0 ? kFailed : kStopped;
   const auto options = read_settings(line);
   if (!options) return kBadSettings;
   if (line.check_config) {

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Produce: each batch is checked, then appended, on the disk pool; the answer to acks=all waits for
+// the sync that covers them (DESIGN: group commit).
+#include <utility>
+
+#include "protocol/batch_check.h"
+#include "server/error_map.h"
+#include "server/handlers.h"
+#include "server/handlers/lookup.h"
+#include "server/on.h"
+
+namespace lastword::server {
+
+namespace {
+
+using TopicResult = ProduceResponse::Topic;
+using PartitionResult = ProduceResponse::Topic::Partition;
+using storage::Appended;
+
+constexpr std::int16_t kAcksAll = -1;
+constexpr std::int16_t kFirstVersionWithZstd = 7;
+constexpr std::int16_t kFirstVersionWithStorageError = 4;
+
+// One partition of the request on its way.
+struct Write {
+  Found found{};
+  std::optional<std::span<std::byte>> records{};
+  std::shared_ptr<const TopicOptions> options{};
+  std::size_t topic = 0;      // places in the response
+  std::size_t partition = 0;
+  std::optional<Appended> appended{};
+};
+
+void fail(PartitionResult& result, ErrorCode code, std::string text) {
+  result.error_code = code;
+  result.error_message = std::move(text);
+  result.base_offset = -1;
+  result.log_append_time_ms = -1;
+  result.log_start_offset = -1;
+}
+
+void refuse(PartitionResult& result, BatchRefusal refusal) {
+  fail(result, wire_code(refusal.kind), std::move(refusal.text));
+  for (BatchRefusal::Record& record : refusal.records) {
+    result.record_errors.push_back(
+        {.batch_index = record.index, .batch_index_error_message = std::move(record.text)});
+  }
+}
+
+// Runs on the disk pool.
+void write_one(const Context& context, const Request& info, Write& write,
+               PartitionResult& result) {
+  if (!write.records) {
+    return fail(result, ErrorCode::kInvalidRecord, "the request holds no records");
+  }
+  auto rules = BatchRules::of(
+      *write.options,
+      static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes));
+  rules.zstd_allowed = info.api_version >= kFirstVersionWithZstd;
+  auto checked = check_batch(*write.records, rules, context.clock.now_ms());
+  if (auto* refusal = std::get_if<BatchRefusal>(&checked)) {
+    return refuse(result, std::move(*refusal));
+  }
+  auto appended = write.found.log->append(std::get<CheckedBatch>(checked));
+  if (!appended) {
+    return fail(result, wire_code(appended.error().kind), appended.error().text);
+  }
+  write.appended = *appended;
+  result.base_offset = appended->base_offset;
+  result.log_append_time_ms = appended->log_append_time;
+  result.log_start_offset = appended->log_start;
+}
+
+std::vector<Write> plan(Context& context, const ProduceRequest& request,
+                        std::span<std::byte> frame, ProduceResponse& response) {
+  std::vector<Write> writes;
+  for (const auto& topic : request.topic_data) {
+    auto& topic_result = response.responses.emplace_back(TopicResult{.name = topic.name});
+    const auto known = context.store.find(topic.name);
+    for (const auto& partition : topic.partition_data) {
+      auto& result = topic_result.partition_responses.emplace_back();
+      result.index = partition.index;
+      Write write{.found = find_partition(known, partition.index),
+                  .topic = response.responses.size() - 1,
+                  .partition = topic_result.partition_responses.size() - 1};
+      if (!write.found) {
+        fail(result, write.found.error,
+             write.found.error == ErrorCode::kUnknownTopicOrPartition
+                 ? "there is no such topic or partition here"
+                 : "the partition is not open");
+        continue;
+      }
+      write.options = write.found.log->options();
+      if (partition.records) write.records = mutable_in(frame, partition.records->view());
+      writes.push_back(std::move(write));
+    }
+  }
+  return writes;
+}
+
+PartitionResult& result_of(ProduceResponse& response, const Write& write) {
+  return response.responses[write.topic].partition_responses[write.partition];
+}
+
+// What the rest of the broker has to know of an append.
+void announce(Context& context, const Write& write) {
+  const Appended& appended = *write.appended;
+  if (appended.sync_wanted) context.flusher.request(write.found.partition);
+  if (context.store.environment().durability == Durability::kOs) {
+    context.progress.notify(*write.found.partition);
+  }
+  if (appended.opened_segment) context.cleaner.wake_by(write.found.log->active_close_due_ms());
+}
+
+enum class Durable { kNotYet, kYes, kFenced, kDeleted };
+
+// Once its log was fenced nobody knows whether a batch is there: the client has to send it again.
+Durable durable(const Context& context, const Write& write) {
+  const auto offsets = write.found.log->offsets();
+  if (offsets.fenced || offsets.fences != write.appended->fences) return Durable::kFenced;
+  if (offsets.high_watermark > write.appended->last_offset) return Durable::kYes;
+  return context.store.find(write.found.partition->topic_id) ? Durable::kNotYet
+                                                             : Durable::kDeleted;
+}
+
+void settle(const Context& context, const Write& write, PartitionResult& result) {
+  switch (durable(context, write)) {
+    case Durable::kYes: return;
+    case Durable::kFenced:
+      return fail(result, ErrorCode::kKafkaStorageError,
+                  "the disk failed to sync these records; send them again");
+    case Durable::kDeleted:
+      return fail(result, ErrorCode::kUnknownTopicOrPartition, "the topic was deleted meanwhile");
+    case Durable::kNotYet:
+      return fail(result, ErrorCode::kRequestTimedOut,
+                  "the disk has not synced these records within the request's timeout");
+  }
+}
+
+struct Patience {
+  std::chrono::steady_clock::time_point until{};
+  bool knows_storage_error = true;
+};
+
+awaitable<ProduceResponse> when_durable(Context& context, ProduceResponse response,
+                                        std::vector<Write> writes, Patience patience) {
+  for (const Write& write : writes) {
+    if (!write.appended) continue;
+    std::vector<storage::PartitionPtr> partitions{write.found.partition};
+    co_await context.progress.wait(
+        std::move(partitions), {.deadline = patience.until, .at_stop = AtStop::kWaitOn},
+        [&context, &write] { return durable(context, write) != Durable::kNotYet; });
+    PartitionResult& result = result_of(response, write);
+    settle(context, write, result);
+    result.error_code = for_old_client(result.error_code, patience.knows_storage_error);
+  }
+  co_return response;
+}
+
+// A client that gives no timeout waits as long as the disk takes.
+std::chrono::steady_clock::time_point deadline_of(const ProduceRequest& request) {
+  using std::chrono::steady_clock;
+  if (request.timeout_ms <= 0) return steady_clock::time_point::max();
+  return steady_clock::now() + std::chrono::milliseconds(request.timeout_ms);
+}
+
+awaitable<ProduceResponse> at_once(ProduceResponse response) { co_return response; }
+
+}  // namespace
+
+awaitable<Produced> produce(Context& context, const Request& info, ProduceRequest request,
+                            std::span<std::byte> frame) {
+  ProduceResponse response;
+  auto writes = plan(context, request, frame, response);
+  if (request.acks < -1 || request.acks > 1) {
+    for (const Write& write : writes) {
+      fail(result_of(response, write), ErrorCode::kInvalidRequiredAcks, "acks must be -1, 0 or 1");
+    }
+    writes.clear();
+  } else if (request.transactional_id && !request.transactional_id->empty()) {
+    for (const Write& write : writes) {
+      fail(result_of(response, write), ErrorCode::kInvalidRequest,
+           "this broker has no transactions: leave out transactional.id");
+    }
+    writes.clear();
+  }
+  if (!writes.empty()) {
+    co_await on(context.disk, [&] {
+      for (Write& write : writes) write_one(context, info, write, result_of(response, write));
+      return true;
+    });
+  }
+  const bool knows_storage_error = info.api_version >= kFirstVersionWithStorageError;
+  bool failed = false;
+  for (const Write& write : writes) {
+    if (write.appended) announce(context, write);
+  }
+  for (TopicResult& topic : response.responses) {
+    for (PartitionResult& result : topic.partition_responses) {
+      result.error_code = for_old_client(result.error_code, knows_storage_error);
+      failed = failed || result.error_code != ErrorCode::kNone;
+    }
+  }
+  if (request.acks == 0) co_return Produced{.close = failed};
+  if (request.acks == kAcksAll) {
+    co_return Produced{.response = when_durable(context, std::move(response), std::move(writes),
+                                                {deadline_of(request), knows_storage_error})};
+  }
+  co_return Produced{.response = at_once(std::move(response))};
+}
+
+}  // namespace lastword::server
