@@ -15,16 +15,20 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 
 CompressionChoice choice_of(const TopicOptions& options) {
   switch (options.compression_type) {
-    case CompressionType::kGzip: return {Codec::kGzip, options.compression_gzip_level};
-    case CompressionType::kSnappy: return {Codec::kSnappy, kDefaultLevel};
+    case CompressionType::kGzip:
+      return {Codec::kGzip, options.compression_gzip_level};
+    case CompressionType::kSnappy:
+      return {Codec::kSnappy, kDefaultLevel};
     case CompressionType::kLz4:
       // Kafka's default, 9, stands for the fast compressor; the other levels for the thorough one.
       return {Codec::kLz4, options.compression_lz4_level == TopicOptions{}.compression_lz4_level
                                ? kDefaultLevel
                                : options.compression_lz4_level};
-    case CompressionType::kZstd: return {Codec::kZstd, options.compression_zstd_level};
+    case CompressionType::kZstd:
+      return {Codec::kZstd, options.compression_zstd_level};
     case CompressionType::kProducer:
-    case CompressionType::kUncompressed: break;
+    case CompressionType::kUncompressed:
+      break;
   }
   return {};
 }
@@ -77,11 +81,11 @@ struct BatchChecker {
   }
 
   std::variant<CheckedBatch, BatchRefusal> run() {
-    for (const auto step : {&BatchChecker::check_shape, &BatchChecker::check_codec,
-                            &BatchChecker::check_size_and_crc, &BatchChecker::check_counts,
-                            &BatchChecker::check_attributes, &BatchChecker::check_producer,
-                            &BatchChecker::unpack, &BatchChecker::walk,
-                            &BatchChecker::set_timestamps, &BatchChecker::recompress}) {
+    for (const auto step :
+         {&BatchChecker::check_shape, &BatchChecker::check_codec, &BatchChecker::check_size_and_crc,
+          &BatchChecker::check_counts, &BatchChecker::check_attributes,
+          &BatchChecker::check_producer, &BatchChecker::unpack, &BatchChecker::walk,
+          &BatchChecker::set_timestamps, &BatchChecker::recompress}) {
       if (Refused refused = (this->*step)()) return std::move(*refused);
     }
     checked.header_ = header;
@@ -223,9 +227,8 @@ struct BatchChecker {
   }
 
   void note_keyless(std::int32_t index) {
-    note(index, [&] {
-      return "record " + number(index) + " has no key: a compacted topic needs one";
-    });
+    note(index,
+         [&] { return "record " + number(index) + " has no key: a compacted topic needs one"; });
   }
 
   void note_timestamp(std::int32_t index, TimestampMs timestamp) {
@@ -257,9 +260,8 @@ struct BatchChecker {
     if (bad_count == 0) return {};
     std::string text = bad_records.front().text;
     if (bad_count > 1) text += "; " + number(bad_count) + " records are refused in all";
-    return BatchRefusal{
-        timestamps_hold ? ErrorKind::kInvalidRecord : ErrorKind::kInvalidTimestamp,
-        std::move(text), std::move(bad_records)};
+    return BatchRefusal{timestamps_hold ? ErrorKind::kInvalidRecord : ErrorKind::kInvalidTimestamp,
+                        std::move(text), std::move(bad_records)};
   }
 
   // ---- what the broker changes -------------------------------------------------------------

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace lastword {
@@ -125,7 +124,7 @@ Result<> unpack_gzip(ByteView in, Output& out) {
       if (stream.avail_in == 0) return {};
       inflateReset(&stream);  // another member follows
     } else if (code != Z_OK) {
-      return corrupt(Codec::kGzip, code == Z_BUF_ERROR       ? "cut short"
+      return corrupt(Codec::kGzip, code == Z_BUF_ERROR     ? "cut short"
                                    : stream.msg != nullptr ? stream.msg
                                                            : "bad data");
     }
@@ -135,9 +134,8 @@ Result<> unpack_gzip(ByteView in, Output& out) {
 Result<> pack_gzip(int level, ByteView in, Bytes& out) {
   z_stream stream{};
   if (level == kDefaultLevel) level = Z_DEFAULT_COMPRESSION;
-  if (in.size() > UINT32_MAX / 2 ||
-      deflateInit2(&stream, std::clamp(level, -1, 9), Z_DEFLATED, kGzipWindow, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (in.size() > UINT32_MAX / 2 || deflateInit2(&stream, std::clamp(level, -1, 9), Z_DEFLATED,
+                                                 kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
     return unpackable(Codec::kGzip, "too large, or out of memory");
   }
   const std::size_t before = out.size();
@@ -337,11 +335,16 @@ Error unknown(Codec codec) {
 
 Result<> unpack(Codec codec, ByteView in, Output& out) {
   switch (codec) {
-    case Codec::kNone: return copy(in, out);
-    case Codec::kGzip: return unpack_gzip(in, out);
-    case Codec::kSnappy: return unpack_snappy(in, out);
-    case Codec::kLz4: return unpack_lz4(in, out);
-    case Codec::kZstd: return unpack_zstd(in, out);
+    case Codec::kNone:
+      return copy(in, out);
+    case Codec::kGzip:
+      return unpack_gzip(in, out);
+    case Codec::kSnappy:
+      return unpack_snappy(in, out);
+    case Codec::kLz4:
+      return unpack_lz4(in, out);
+    case Codec::kZstd:
+      return unpack_zstd(in, out);
   }
   return unknown(codec);
 }
@@ -355,14 +358,9 @@ std::recursive_mutex& line_mutex(LargeOutputTurn::Line line) {
 }  // namespace
 
 std::string_view codec_name(Codec codec) {
-  switch (codec) {
-    case Codec::kNone: return "none";
-    case Codec::kGzip: return "gzip";
-    case Codec::kSnappy: return "snappy";
-    case Codec::kLz4: return "lz4";
-    case Codec::kZstd: return "zstd";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 5> kNames{"none", "gzip", "snappy", "lz4", "zstd"};
+  const auto index = static_cast<std::size_t>(codec);
+  return index < kNames.size() ? kNames[index] : "unknown";
 }
 
 LargeOutputTurn::LargeOutputTurn(Line line) : lock_(line_mutex(line), std::defer_lock) {}
@@ -383,11 +381,17 @@ Result<> decompress(Codec codec, std::span<const std::byte> in, const OutputLimi
 Result<> compress(CompressionChoice choice, std::span<const std::byte> in,
                   std::vector<std::byte>& out) {
   switch (choice.codec) {
-    case Codec::kNone: out.insert(out.end(), in.begin(), in.end()); return {};
-    case Codec::kGzip: return pack_gzip(choice.level, in, out);
-    case Codec::kSnappy: return pack_snappy(in, out);
-    case Codec::kLz4: return pack_lz4(choice.level, in, out);
-    case Codec::kZstd: return pack_zstd(choice.level, in, out);
+    case Codec::kNone:
+      out.insert(out.end(), in.begin(), in.end());
+      return {};
+    case Codec::kGzip:
+      return pack_gzip(choice.level, in, out);
+    case Codec::kSnappy:
+      return pack_snappy(in, out);
+    case Codec::kLz4:
+      return pack_lz4(choice.level, in, out);
+    case Codec::kZstd:
+      return pack_zstd(choice.level, in, out);
   }
   return unknown(choice.codec);
 }

@@ -50,8 +50,8 @@ Bytes sample(std::size_t size, std::uint32_t seed = 7) {
   std::mt19937 random(seed);
   Bytes bytes(size);
   for (std::size_t i = 0; i < size; ++i) {
-    bytes[i] = (i / 64) % 2 == 0 ? static_cast<std::byte>(random())
-                                 : static_cast<std::byte>('a' + i % 7);
+    bytes[i] =
+        (i / 64) % 2 == 0 ? static_cast<std::byte>(random()) : static_cast<std::byte>('a' + i % 7);
   }
   return bytes;
 }
@@ -104,7 +104,8 @@ Bytes zstd_stream(ByteView in, std::size_t piece_bytes, int window_log = 0) {
 }
 
 TEST(Compression, EachCodecGivesBackWhatItPacked) {
-  for (const Codec codec : {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
+  for (const Codec codec :
+       {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100},
                                    std::size_t{32768}, std::size_t{65537}, 3 * kMebibyteSize}) {
       const Bytes bytes = sample(size);
@@ -234,7 +235,8 @@ TEST(Compression, RefusesAnUnknownCodec) {
 
 TEST(Compression, TheLimitIsExact) {
   const Bytes bytes = sample(100'000);
-  for (const Codec codec : {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
+  for (const Codec codec :
+       {Codec::kNone, Codec::kGzip, Codec::kSnappy, Codec::kLz4, Codec::kZstd}) {
     const Bytes in = packed(codec, bytes);
     EXPECT_TRUE(unpacked(codec, in, bytes.size())) << codec_name(codec);
     const auto out = unpacked(codec, in, bytes.size() - 1);

@@ -136,7 +136,8 @@ TEST(RecordBatch, RandomRecordsComeBackAsTheyWere) {
       test::Record record{.key = text(), .value = text(), .timestamp = timestamp};
       record.offset_delta = delta;
       for (auto n = random() % 3; n > 0; --n) record.headers.emplace_back("header", text());
-      expected.push_back({spec.base_offset + delta, timestamp, record.key, record.value, record.headers});
+      expected.push_back(
+          {spec.base_offset + delta, timestamp, record.key, record.value, record.headers});
       spec.records.push_back(std::move(record));
     }
     EXPECT_EQ(test::records_of(test::batch(spec)), expected) << codec_name(codec);
@@ -152,8 +153,9 @@ TEST(RecordBatch, LogAppendTimeReplacesRecordTimestamps) {
 
 TEST(RecordBatch, AStampedBatchKeepsRecordTimestamps) {
   const TimestampMs horizon = test::kBatchTime + 86'400'000;
-  const Bytes bytes = test::batch({.records = {{"a", std::nullopt}, {"b", "2", test::kBatchTime - 1}},
-                                   .delete_horizon = horizon});
+  const Bytes bytes =
+      test::batch({.records = {{"a", std::nullopt}, {"b", "2", test::kBatchTime - 1}},
+                   .delete_horizon = horizon});
   EXPECT_EQ(read_batch_header(bytes)->delete_horizon(), horizon);
   EXPECT_EQ(read_batch_header(bytes)->max_timestamp, test::kBatchTime);
   const auto records = test::records_of(bytes);
@@ -162,7 +164,8 @@ TEST(RecordBatch, AStampedBatchKeepsRecordTimestamps) {
 }
 
 TEST(RecordBatch, GapsAreReadAsTheyAre) {
-  test::BatchSpec spec{.base_offset = 100, .records = {{"a", "1"}, {"b", "2"}}, .last_offset_delta = 9};
+  test::BatchSpec spec{
+      .base_offset = 100, .records = {{"a", "1"}, {"b", "2"}}, .last_offset_delta = 9};
   spec.records[0].offset_delta = 3;
   spec.records[1].offset_delta = 7;
   const Bytes bytes = test::batch(spec);
@@ -174,17 +177,17 @@ TEST(RecordBatch, GapsAreReadAsTheyAre) {
 }
 
 TEST(RecordBatch, AnEmptyBatchKeepsWhatReadersAndProducersNeed) {
-  const Bytes full = test::batch({.base_offset = 7,
-                                  .records = {{"a", "1"}, {"b", std::nullopt}},
-                                  .codec = Codec::kZstd,
-                                  .producer_id = 12,
-                                  .producer_epoch = 3,
-                                  .base_sequence = 44,
-                                  .attributes = batch_attribute::kTransactional |
-                                                batch_attribute::kControl |
-                                                batch_attribute::kLogAppendTime,
-                                  .leader_epoch = 5,
-                                  .delete_horizon = 1});
+  const Bytes full =
+      test::batch({.base_offset = 7,
+                   .records = {{"a", "1"}, {"b", std::nullopt}},
+                   .codec = Codec::kZstd,
+                   .producer_id = 12,
+                   .producer_epoch = 3,
+                   .base_sequence = 44,
+                   .attributes = batch_attribute::kTransactional | batch_attribute::kControl |
+                                 batch_attribute::kLogAppendTime,
+                   .leader_epoch = 5,
+                   .delete_horizon = 1});
   BatchHeader expected = *read_batch_header(full);
   const Bytes bytes = make_empty_batch(expected);
   ASSERT_EQ(bytes.size(), kBatchHeaderBytes);
@@ -192,8 +195,8 @@ TEST(RecordBatch, AnEmptyBatchKeepsWhatReadersAndProducersNeed) {
   expected.batch_length = 49;
   expected.record_count = 0;
   expected.base_timestamp = -1;
-  expected.attributes = batch_attribute::kTransactional | batch_attribute::kControl |
-                        batch_attribute::kLogAppendTime;
+  expected.attributes =
+      batch_attribute::kTransactional | batch_attribute::kControl | batch_attribute::kLogAppendTime;
   expected.crc = header.crc;
   EXPECT_EQ(header, expected);
   EXPECT_EQ(header.last_sequence(), 45);
@@ -251,7 +254,8 @@ TEST(RecordBatch, OnlyPossibleHeadersArePlausible) {
 
 TEST(RecordBatch, ACountThatIsNotTheContentsIsAnError) {
   for (const Codec codec : kCodecs) {
-    const Bytes bytes = test::batch({.records = {{"a", "1"}, {"b", "2"}, {"c", "3"}}, .codec = codec});
+    const Bytes bytes =
+        test::batch({.records = {{"a", "1"}, {"b", "2"}, {"c", "3"}}, .codec = codec});
     for (const std::int32_t count : {0, 1, 2, 4, 1'000'000}) {
       const auto result = walk(with_header(bytes, [&](BatchHeader& header) {
         header.record_count = count;
@@ -289,8 +293,8 @@ TEST(RecordBatch, WhatIsNoBatchIsRefused) {
 }
 
 TEST(RecordBatch, ALargeScratchIsGivenBack) {
-  const Bytes bytes = test::batch(
-      {.records = {{"k", std::string(kLargeOutputBytes, 'x')}}, .codec = Codec::kZstd});
+  const Bytes bytes =
+      test::batch({.records = {{"k", std::string(kLargeOutputBytes, 'x')}}, .codec = Codec::kZstd});
   Bytes scratch;
   {
     auto cursor = RecordCursor::open(bytes, kUnpackedBytesMax, scratch);
