@@ -100,6 +100,17 @@ void FileCache::drop(const std::string& path) {
   opened_.notify_all();
 }
 
+void FileCache::drop_directory(const std::string& directory) {
+  Files closing;
+  Lock lock(mutex_);
+  std::vector<std::string> paths;
+  for (const std::string& path : order_) {
+    if (path.starts_with(directory + "/")) paths.push_back(path);
+  }
+  for (const std::string& path : paths) erase(path, closing);
+  opened_.notify_all();
+}
+
 std::size_t FileCache::open_count() const {
   Lock lock(mutex_);
   const auto held = [](const std::weak_ptr<File>& file) { return !file.expired(); };

@@ -35,6 +35,9 @@ class FileCache {
   /// Forgets `path`, because it is removed or replaced.
   void drop(const std::string& path);
 
+  /// The same for every file in `directory`, because that is renamed or removed.
+  void drop_directory(const std::string& directory);
+
   /// Open or being opened, and dropped ones that are still held.
   std::size_t open_count() const;
 
