@@ -18,11 +18,13 @@ namespace lastword::server {
 /// Runs `work` on `pool` and resumes the caller with its result.
 template <class Work>
 asio::awaitable<std::invoke_result_t<Work>> on(asio::thread_pool& pool, Work work) {
-  using Value = std::optional<std::invoke_result_t<Work>>;  // co_spawn wants a default constructor
-  Value value = co_await asio::co_spawn(
-      pool, [](Work run) -> asio::awaitable<Value> { co_return Value(run()); }(std::move(work)),
-      asio::use_awaitable);
-  co_return *std::move(value);
+  std::optional<std::invoke_result_t<Work>> result;
+  const auto run = [&]() -> asio::awaitable<void> {
+    result.emplace(work());
+    co_return;
+  };
+  co_await asio::co_spawn(pool, run(), asio::use_awaitable);
+  co_return *std::move(result);
 }
 
 }  // namespace lastword::server
