@@ -80,7 +80,8 @@ and what is allowed, and nothing of the file takes effect.
 
 Sizes and times are whole numbers (bytes, milliseconds), or text with a unit:
 
-- sizes: `B`, `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024), `kB`, `MB`, `GB`, `TB` (powers of 1000), as in `"64MiB"`
+- sizes: `B`, `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024), `kB`, `MB`, `GB`, `TB` (powers of 1000),
+  as in `"64MiB"`
 - times: `ms`, `s`, `min`, `h`, `d`, as in `"24h"`
 
 There are no fractions: write `"1536KiB"`, not `"1.5MiB"`. 9223372036854775807 means "no limit".
@@ -90,7 +91,7 @@ default below.
 
 ## Broker
 
-A dot stands for an object within the file: `limits.open_files` is `{"limits": {"open_files": 512}}`.
+A dot stands for an object in the file: `limits.open_files` is `{"limits": {"open_files": 512}}`.
 
 )";
 
@@ -101,8 +102,8 @@ is at least 1 MiB for each of `cleaner.threads`; the partitions of all `topics` 
 
 ## Topics named in the file
 
-`topics` is an object with one member for each topic, `topic_defaults` holds settings for all that do
-not set them themselves:
+`topics` is an object with one member for each topic, `topic_defaults` holds settings for all that
+do not set them themselves:
 
 ```json
 {
@@ -122,13 +123,13 @@ The names are Kafka's. They are the same in the file, in CreateTopics and in Des
 )";
 
 constexpr std::string_view kIgnoredIntroduction = R"(
-`cleanup.policy` is also taken as a list: `["compact", "delete"]`. `min.compaction.lag.ms` is at most
-`max.compaction.lag.ms`.
+`cleanup.policy` is also taken as a list: `["compact", "delete"]`. `min.compaction.lag.ms` is at
+most `max.compaction.lag.ms`.
 
 ## Accepted and ignored
 
-These settings of Kafka mean nothing on a single node without remote storage. They are accepted, with
-a line in the log that says so, and not kept:
+These settings of Kafka mean nothing on a single node without remote storage. They are accepted,
+with a line in the log that says so, and not kept:
 
 )";
 

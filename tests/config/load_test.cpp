@@ -42,7 +42,8 @@ constexpr std::string_view kNamesOfOldFiles = R"({
   "retention_check_interval_ms": 30000,
   "limits": {"request_bytes": "100MiB", "connections": 10000, "connection_idle_ms": "10min"},
   "topic_defaults": {"segment.bytes": "1GiB"},
-  "topics": {"customer-addresses": {"partitions": 1, "cleanup.policy": "compact", "delete.retention.ms": "24h"}}
+  "topics": {"customer-addresses": {"partitions": 1, "cleanup.policy": "compact",
+                                    "delete.retention.ms": "24h"}}
 })";
 
 BrokerOptions expected_of_old_file() {
