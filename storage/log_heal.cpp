@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Going on after a failed sync.
+//
+// Rule      what lies behind the durable end is not trusted where it is: the page cache may call pages
+//           clean that never reached the disk. It is read once more, checked, written to a new file
+//           and synced there; the first bad batch ends the copy.
+#include <algorithm>
+#include <utility>
+
+#include "storage/disk_reserve.h"
+#include "storage/file_cache.h"
+#include "storage/log_impl.h"
+#include "storage/producer_recovery.h"
+
+namespace lastword::storage {
+
+Result<Offsets> Log::Impl::heal() {
+  Lock sync_lock(sync_mutex_);
+  Lock append_lock(append_mutex_);
+  LW_TRY(usable());
+  if (offsets().fenced) LW_TRY(heal_locked());
+  return offsets();
+}
+
+/// The fenced segment from its durable position, and all that lie behind it.
+std::vector<Log::Impl::Source> Log::Impl::sources_behind(const SegmentInfo& durable) const {
+  std::vector<Source> sources;
+  const auto consider = [&](const SegmentInfo& info) {
+    if (same_file(info, durable)) {
+      sources.push_back({info, durable.size_bytes});
+    } else if (info.base_offset > durable.base_offset) {
+      sources.push_back({info, 0});
+    }
+  };
+  for (const SegmentPtr& segment : *committed_.closed) consider(segment->info);
+  consider(committed_.writer->info());
+  for (const SegmentInfo& info : committed_.behind_fence) consider(info);
+  return sources;
+}
+
+/// True if the whole source was good.
+Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
+  auto file = env_.cache.open(path_of(source.info));
+  if (!file && file.error().kind == ErrorKind::kNotFound) return false;
+  if (!file) return file.take_error();
+  auto size_bytes = (*file)->size_bytes();
+  if (!size_bytes) return size_bytes.take_error();
+  Bytes buffer;
+  Bytes scratch;
+  const Offset from = std::max(into.info().last_offset + 1, source.info.base_offset);
+  SegmentReader reader(*file,
+                       {.from = std::min(source.from, *size_bytes),
+                        .to = std::min<std::uint64_t>(*size_bytes, kRelativeMax),
+                        .first_offset = from,
+                        .last_offset = into.info().base_offset + kRelativeMax},
+                       buffer);
+  for (;;) {
+    auto batch = reader.next();
+    if (!batch) {
+      if (batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
+      report(Severity::kError, path_of(source.info) + ": " + batch.error().text +
+                                   ": what lies behind is lost");
+      return false;
+    }
+    if (!*batch) return true;
+    const BatchHeader& header = (*batch)->header;
+    if (into.info().size_bytes + header.size_bytes() > static_cast<std::uint64_t>(kRelativeMax)) {
+      return false;
+    }
+    const bool first = into.info().empty() && source.info.first_append_ms >= 0;
+    const TimestampMs append_ms = first ? source.info.first_append_ms
+                                        : std::max(source.info.last_append_ms,
+                                                   source.info.first_append_ms);
+    LW_TRY(into.append((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch), append_ms));
+  }
+}
+
+/// Offsets that readers have seen (durability os) are not used again: an empty batch stands for them.
+Result<> Log::Impl::fill_up_to(Offset end, SegmentWriter& into) {
+  const Offset from = into.info().last_offset + 1;
+  if (from >= end) return {};
+  BatchHeader header;
+  header.base_offset = from;
+  header.last_offset_delta = static_cast<std::int32_t>(std::min(end - from, kRelativeMax) - 1);
+  header.leader_epoch = offsets().leader_epoch;
+  const Bytes batch = make_empty_batch(header);
+  const auto written = read_batch_header(batch);
+  LW_CHECK(written.has_value());
+  report(Severity::kError, "lost offsets " + std::to_string(from) + " to " + std::to_string(end - 1));
+  return into.append(batch, {.header = *written, .tombstones = 0}, env_.clock.now_ms());
+}
+
+Result<> Log::Impl::heal_locked() {
+  State before;
+  {
+    Lock lock(state_mutex_);
+    before = state_;
+  }
+  const auto options = this->options();
+  const std::uint32_t generation = committed_.manifest.next_generation++;
+  const std::vector<Source> sources = sources_behind(before.durable);
+  bool whole = true;
+  auto copied = env_.reserve.with_reserve([&]() -> Result<std::unique_ptr<SegmentWriter>> {
+    auto writer = SegmentWriter::create(
+        env_, identity_.directory, {.base_offset = before.durable_end, .generation = generation},
+        writer_options(*options));
+    if (!writer) return writer;
+    whole = true;
+    for (const Source& source : sources) {
+      auto good = copy_behind(source, **writer);
+      if (!good) return good.take_error();
+      whole = whole && *good;
+      if (!whole) break;
+    }
+    return writer;
+  });
+  if (copied) {
+    std::shared_ptr<SegmentWriter> writer = *std::move(copied);
+    const SegmentInfo made = writer->info();
+    auto done = finish_heal(before, std::move(writer), whole);
+    if (done) return done;
+    if (manifest_in_doubt_) {
+      doubtful_.push_back(made);
+    } else {
+      remove_segment_files(made);
+    }
+    return Error{ErrorKind::kFenced, done.error().text};
+  }
+  remove_segment_files({.base_offset = before.durable_end, .generation = generation});
+  return Error{ErrorKind::kFenced, copied.error().text};
+}
+
+Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWriter> writer,
+                                bool whole) {
+  LW_TRY(fill_up_to(before.offsets.high_watermark, *writer));
+  LW_TRY(writer->sync_data());
+  LW_TRY(writer->save_indexes(true));
+  LW_TRY(env_.files.sync_directory(identity_.directory));
+  writer->publish();
+  const SegmentInfo active = writer->info();
+  const Offset end = active.last_offset + 1;
+
+  Change next = change();
+  auto closed = std::make_shared<SegmentList>();
+  for (const SegmentPtr& segment : *next.closed) {
+    if (segment->info.base_offset < before.durable.base_offset) closed->push_back(segment);
+  }
+  if (!before.durable.empty()) {
+    closed->push_back(std::make_shared<Segment>(Segment{before.durable, identity_.directory}));
+  }
+  const auto sources = sources_behind(before.durable);
+  std::erase_if(next.manifest.damaged, [&](const DamagedRange& range) {
+    return std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
+      return belongs_to(range, source.info) && range.position >= source.from;
+    });
+  });
+  next.closed = std::move(closed);
+  next.writer = writer;
+  next.active_row = active;
+  next.behind_fence.clear();
+  next.manifest.fence.reset();
+  next.manifest.recovery_point = end;
+
+  ProducerState producers = producers_;
+  if (!whole || end != before.offsets.log_end || before.offsets.fences == 0) {
+    ProducerSource source{.name = identity_.name,
+                          .directory = identity_.directory,
+                          .manifest = committed_.manifest,
+                          .end = end};
+    for (const SegmentPtr& segment : *next.closed) source.segments.push_back(segment->info);
+    source.segments.push_back(active);
+    auto loaded = load_producers(env_, source);
+    if (!loaded) return loaded.take_error();
+    producers = *std::move(loaded);
+  }
+  auto snapshot = save_producers(env_, identity_.directory, producers, end);
+  if (!snapshot) return snapshot.take_error();
+  const auto stale = committed_.manifest.producer_snapshot;
+  next.manifest.producer_snapshot = *snapshot;
+
+  LW_TRY(commit(std::move(next), true, [&](State& state) {
+    state.durable = state.readable = state.active;
+    state.durable_end = end;
+    state.offsets.high_watermark = state.offsets.log_end = end;
+    state.offsets.fenced = false;
+    state.unsynced.clear();
+    state.unsynced_bytes = state.unsaved_bytes = 0;
+    state.unsynced_records = 0;
+  }));
+  producers_ = std::move(producers);
+  {
+    Lock lock(data_sync_mutex_);
+    sync_failed_ = false;
+  }
+  report(Severity::kWarning, "goes on at offset " + std::to_string(end) + " after a failed sync" +
+                                 (whole ? "; nothing is lost" : ""));
+  for (const Source& source : sources) {
+    if (source.from > 0) {
+      auto file = env_.cache.open(path_of(source.info));
+      if (file) static_cast<void>((*file)->truncate(source.from));
+      remove_file(path_of(source.info, SegmentFile::kOffsetIndex));
+      remove_file(path_of(source.info, SegmentFile::kTimeIndex));
+    } else {
+      remove_segment_files(source.info);
+    }
+  }
+  if (stale && stale != *snapshot) {
+    remove_file(path_in(identity_.directory, producer_snapshot_name(*stale)));
+  }
+  return {};
+}
+
+}  // namespace lastword::storage

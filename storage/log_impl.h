@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a Log: what is kept, and which lock guards it.
+//
+// Parts     log.cpp: opening, looking; log_append.cpp: appends and rolls; log_sync.cpp: syncs, fence,
+//           checkpoints, close; log_heal.cpp; log_read.cpp; log_lookup.cpp: by time and epoch;
+//           log_replace.cpp: what removes or replaces segments; log_damage.cpp.
+// Threads   order of taking: sync_mutex_, append_mutex_, then one of data_sync_mutex_ (held across a
+//           sync) and state_mutex_ (never held across I/O).
+// Lifetime  private to storage/log*.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/batch_walk.h"
+#include "storage/log.h"
+#include "storage/recovery.h"
+#include "storage/segment_scan.h"
+
+namespace lastword::storage {
+
+class Log::Impl {
+ public:
+  Impl(const Environment& env, Identity identity, std::shared_ptr<const TopicOptions> options,
+       Recovered recovered);
+
+  Result<Appended> append(CheckedBatch& batch);
+  Result<Offsets> sync();
+  Result<Offsets> heal();
+  Result<ReadPlan> read(Offset from, const ReadLimits& limits);
+  Offsets offsets() const;
+  std::uint64_t readable_bytes(Offset from) const;
+  LogView view() const;
+  Result<TimestampOffset> find_timestamp(TimestampMs at);
+  Result<TimestampOffset> find_max_timestamp();
+  std::int32_t leader_epoch_at(Offset offset) const;
+  EpochEnd end_of_epoch(std::int32_t epoch) const;
+  TimestampMs active_close_due_ms() const;
+  Result<bool> close_active(std::optional<TimestampMs> if_due_at);
+  Result<> drop_before(Offset start);
+  Result<> checkpoint();
+  std::uint32_t take_generation();
+  Result<> replace(const CleanedSegments& cleaned);
+  Result<> set_clean_end(Offset clean_end);
+  Result<> add_damage(const DamagedRange& range);
+  Result<> remove_damage(const DamagedRange& range);
+  TimestampMs remove_old_files(TimestampMs now);
+  void expire_producers(TimestampMs now);
+  void set_options(std::shared_ptr<const TopicOptions> options);
+  std::shared_ptr<const TopicOptions> options() const;
+  Result<> close();
+  void abandon();
+  const Identity& identity() const { return identity_; }
+
+ private:
+  using DamageList = std::vector<DamagedRange>;
+
+  /// What readers see, all of one moment.
+  struct State {
+    std::shared_ptr<const SegmentList> closed{};
+    std::shared_ptr<SegmentWriter> writer{};  // only its published indexes may be looked at
+    SegmentInfo active{};                     // as written
+    SegmentInfo readable{};                   // the active segment below the high watermark
+    SegmentInfo durable{};  // the segment with the durable end, up to it; the active one under fsync
+    Offset durable_end = 0;
+    Offsets offsets{};
+    Offset clean_end = 0;
+    std::shared_ptr<const DamageList> damaged{};
+    std::shared_ptr<const std::vector<LeaderEpoch>> leader_epochs{};
+    std::vector<SegmentPtr> unsynced{};   // closed without a sync (durability os)
+    std::uint64_t unsynced_bytes = 0;     // appended since the last sync
+    std::int64_t unsynced_records = 0;
+    std::uint64_t unsaved_bytes = 0;      // appended since the last checkpoint
+    bool closed_down = false;
+  };
+
+  /// Everything that one manifest write changes, before it does.
+  struct Change {
+    Manifest manifest{};  // without the segments
+    std::shared_ptr<const SegmentList> closed{};
+    std::shared_ptr<SegmentWriter> writer{};
+    SegmentInfo active_row{};
+    std::vector<SegmentInfo> behind_fence{};
+  };
+
+  /// Up to where one sync makes things durable.
+  struct SyncPoint {
+    std::vector<SegmentPtr> closed{};
+    SegmentInfo active{};
+    Offset end = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t records = 0;
+    bool needed = false;
+  };
+
+  /// A segment to read from, with what a reader must know of it.
+  struct Place {
+    SegmentInfo info{};
+    std::shared_ptr<const DamageList> damaged{};
+  };
+  struct ReadView {
+    std::shared_ptr<const SegmentList> closed{};
+    SegmentInfo readable{};
+    std::shared_ptr<const DamageList> damaged{};
+    Offsets offsets{};
+    std::size_t count() const { return closed->size() + 1; }
+    const SegmentInfo& info(std::size_t i) const {
+      return i < closed->size() ? (*closed)[i]->info : readable;
+    }
+    Place place(std::size_t i) const { return {info(i), damaged}; }
+  };
+
+  bool fsync() const { return env_.durability == Durability::kFsync; }
+  void report(Severity severity, const std::string& text) const;
+  std::string path_of(const SegmentInfo& info, SegmentFile file = SegmentFile::kLog) const {
+    return segment_path(identity_.directory, info, file);
+  }
+
+  // log.cpp
+  Result<> usable() const;    // kClosed
+  Result<> writable() const;  // kClosed, kFenced
+  Change change() const REQUIRES(append_mutex_);
+  /// Makes `change` the truth: saved, then published together with what `also` changes. On failure
+  /// nothing has changed here, but the disk may hold either: see settle_manifest().
+  Result<> commit(Change change, bool sync, const std::function<void(State&)>& also = {})
+      REQUIRES(append_mutex_);
+  void adopt(Change change, const std::function<void(State&)>& also) REQUIRES(append_mutex_);
+  Result<> save(const Change& change, bool sync) REQUIRES(append_mutex_);
+  /// After a failed save the manifest on disk is in doubt; nothing may be acknowledged that it might
+  /// not list. Saves the present one again.
+  Result<> settle_manifest() REQUIRES(append_mutex_);
+  void remove_file(const std::string& path);
+  void remove_segment_files(const SegmentInfo& info);
+
+  // log_append.cpp
+  Result<> room_for(ByteView batch) const;
+  Result<Appended> duplicate(const ProducerBatch& original) const;
+  bool roll_wanted(const BatchHeader& header, std::size_t batch_bytes, TimestampMs now) const
+      REQUIRES(append_mutex_);
+  Result<> roll() REQUIRES(append_mutex_);
+  Result<> begin_segment(const SegmentPtr& closing, std::optional<Offset> snapshot)
+      REQUIRES(append_mutex_);
+  Appended publish_append(const BatchHeader& header, std::uint64_t batch_bytes);
+
+  // log_sync.cpp
+  SyncPoint sync_point() const;
+  Result<> sync_files(const SyncPoint& point);
+  Result<> sync_file(const std::string& path);
+  Result<> publish_durable(const SyncPoint& point);
+  Result<> sync_everything() REQUIRES(append_mutex_);
+  Result<> save_checkpoint(bool sync_indexes) REQUIRES(append_mutex_);
+  void fence() REQUIRES(append_mutex_);
+
+  // log_replace.cpp
+  void retire(const std::vector<SegmentInfo>& gone);
+
+  // log_heal.cpp
+  struct Source {
+    SegmentInfo info{};
+    std::uint64_t from = 0;
+  };
+  std::vector<Source> sources_behind(const SegmentInfo& durable) const REQUIRES(append_mutex_);
+  Result<bool> copy_behind(const Source& source, SegmentWriter& into);
+  Result<> fill_up_to(Offset end, SegmentWriter& into) REQUIRES(append_mutex_);
+  Result<> heal_locked() REQUIRES(append_mutex_);
+  Result<> finish_heal(const State& before, std::shared_ptr<SegmentWriter> writer, bool whole)
+      REQUIRES(append_mutex_);
+
+  // log_read.cpp, log_lookup.cpp, log_damage.cpp
+  ReadView read_view() const;
+  Result<std::optional<IndexEntry>> index_floor(const SegmentInfo& info, IndexKind kind,
+                                                std::int64_t IndexEntry::*field,
+                                                std::int64_t limit);
+  Result<std::uint64_t> start_near(const Place& place, const std::shared_ptr<File>& file,
+                                   Offset from);
+  Result<bool> read_segment(const Place& place, Offset from, const ReadLimits& limits,
+                            ReadPlan& plan);
+  struct Cut;
+  Result<Cut> cut_run(const Place& place, const std::shared_ptr<File>& file, const Run& run,
+                      std::uint64_t bytes_max);
+  template <class Found>
+  Result<Found> retry(const std::function<Result<Found>(const ReadView&)>& attempt);
+  Result<> handle_bad_bytes(const Place& place, const std::shared_ptr<File>& file,
+                            const BatchWalk::Range& trusted);
+  Result<> handle_missing_file(const Place& place);
+  struct RecordWanted;
+  Result<TimestampOffset> find_in_segment(const Place& place, const RecordWanted& wanted);
+  Result<TimestampOffset> find_in_batch(const Place& place, const std::shared_ptr<File>& file,
+                                        const HeaderAt& batch, const RecordWanted& wanted);
+
+  const Environment& env_;
+  const Identity identity_;
+
+  Mutex sync_mutex_;    // one sync at a time
+  Mutex append_mutex_;  // everything that changes the log
+  Mutex rebuild_mutex_;  // one index rebuild at a time; nothing is taken inside
+
+  // A failed fdatasync tells only one of those who call it: the flag tells the others.
+  Mutex data_sync_mutex_;
+  bool sync_failed_ GUARDED_BY(data_sync_mutex_) = false;
+
+  Change committed_ GUARDED_BY(append_mutex_);
+  ProducerState producers_ GUARDED_BY(append_mutex_);
+  bool manifest_in_doubt_ GUARDED_BY(append_mutex_) = false;
+  std::vector<SegmentInfo> doubtful_ GUARDED_BY(append_mutex_);  // the manifest may list them
+
+  mutable Mutex state_mutex_;
+  State state_ GUARDED_BY(state_mutex_);
+  std::shared_ptr<const TopicOptions> options_ GUARDED_BY(state_mutex_);
+  struct OldSegment {
+    SegmentInfo info{};
+    TimestampMs due_ms = 0;
+  };
+  std::vector<OldSegment> old_ GUARDED_BY(state_mutex_);
+};
+
+}  // namespace lastword::storage
