@@ -105,7 +105,12 @@ bool is_message_half(std::string_view path) {
                                 "protocol/header.", "protocol/error_code."});
 }
 
-bool is_config_for_all(std::string_view path) { return path == "config/options.h"; }
+// The settings as values, and the tables that name and parse them: no file, no JSON.
+bool is_config_for_all(std::string_view path) {
+  return starts_with_any(path, {"config/options.h", "config/topic_settings.h",
+                                "config/broker_settings.h", "config/setting_value.h",
+                                "config/topic_name.h", "config/host_port.h"});
+}
 
 // nullptr when `includer` may include our own header `included`, else the rule that forbids it.
 const char* broken_rule(std::string_view includer, std::string_view included) {
