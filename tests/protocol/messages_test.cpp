@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "protocol/error_code.h"
+#include "protocol/header.h"
 #include "tests/support/every_message.h"
 #include "tests/support/hex.h"
 #include "tests/support/message_filler.h"
@@ -260,6 +263,42 @@ TEST(Messages, PartitionStatusGoesOnlyToThoseWhoAsk) {
   const auto back = decode<MetadataResponse>(encode(response, 9), 9);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->topics.at(0).partitions.at(0).partition_status->skip_reason, "not dirty enough");
+}
+
+// The bytes of the n-th block marked "hex" in EXTENSIONS.md, without the size in front.
+Bytes documented_frame(int n) {
+  std::ifstream file(std::string(LASTWORD_SOURCE_DIR) + "/protocol/EXTENSIONS.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  const std::string opening = "```hex\n";
+  std::size_t from = 0;
+  for (int i = 0; i <= n; ++i) from = all.find(opening, from) + opening.size();
+  Bytes frame = from_hex(std::string_view(all).substr(from, all.find("```", from) - from));
+  frame.erase(frame.begin(), frame.begin() + kFrameSizeBytes);
+  return frame;
+}
+
+TEST(Messages, ExamplesOfOurOwnTagsAreAsDocumented) {
+  const Bytes fetch_frame = documented_frame(0);
+  Reader in(fetch_frame);
+  ASSERT_TRUE(read_request_header(in));
+  const auto fetch = decode<FetchRequest>(in.rest(), 12);
+  ASSERT_TRUE(fetch) << fetch.error().text;
+  EXPECT_TRUE(fetch->want_removed_tombstone_mark);
+  EXPECT_EQ(fetch->topics.at(0).partitions.at(0).fetch_offset, 700);
+
+  const Bytes answer_frame = documented_frame(1);
+  const auto answer = decode_response<FetchResponse>(answer_frame, 12, 7);
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(answer->responses.at(0).partitions.at(0).removed_tombstone_mark, 813);
+
+  const Bytes metadata_frame = documented_frame(2);
+  Reader metadata_in(metadata_frame);
+  ASSERT_TRUE(read_request_header(metadata_in));
+  const auto metadata = decode<MetadataRequest>(metadata_in.rest(), 9);
+  ASSERT_TRUE(metadata) << metadata.error().text;
+  EXPECT_TRUE(metadata->want_partition_status);
 }
 
 TEST(ErrorCodes, EachHasOneEntryWithKafkasName) {
