@@ -35,7 +35,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       -Wno-stringop-overflow)
   endif()
 else()
-  target_compile_options(lastword_flags INTERFACE -Wthread-safety)
+  # g++ does not count changes of sign as conversions either.
+  target_compile_options(lastword_flags INTERFACE -Wthread-safety -Wno-sign-conversion)
 endif()
 
 if(LASTWORD_SANITIZE)
