@@ -2,9 +2,10 @@
 // Everything that is due by the clock, for all logs: closing idle segments, retention, compaction,
 // tombstone expiry, old files; and what was done, per partition.
 //
-// Purpose   run_due() is the whole of it as one step: tests call it with time moved by hand. start() runs
-//           it on threads of its own: one scheduler that sleeps until the next moment at which something
-//           is due (at most cleaner.interval_ms), and cleaner.threads that run passes.
+// Purpose   run_due() is the whole of it as one step: tests call it with time moved by hand.
+// start() runs
+//           it on threads of its own: one scheduler that sleeps until the next moment at which
+//           something is due (at most cleaner.interval_ms), and cleaner.threads that run passes.
 // Threads   any thread may call any member. report() and wake_by() never block.
 // Lifetime  ends (stop()) before the TopicStore does. stop() lets a pass end at its next batch.
 #pragma once
@@ -40,22 +41,23 @@ struct PartitionReport {
   std::int64_t tombstones_waiting = 0;  // stamped and not, closed segments and active one
   TimestampMs next_horizon_ms = -1;     // the earliest; -1: none
   TimestampMs next_due_ms = -1;         // -1: nothing is planned
-  std::string next_due_what{};          // "close the active segment", "compact", "drop tombstones", "retention"
-  std::string skip_reason{};            // why no pass now; empty when one is due or running
+  std::string
+      next_due_what{};  // "close the active segment", "compact", "drop tombstones", "retention"
+  std::string skip_reason{};  // why no pass now; empty when one is due or running
   std::string quarantine_reason{};
   TimestampMs quarantine_retry_ms = -1;
 };
 
 class Cleaner {
  public:
-  /// `store` outlives the cleaner. `retained` is told of each log whose start moved or whose records
-  /// went (so that the server can wake what waits on it); called without locks.
+  /// `store` outlives the cleaner. `retained` is told of each log whose start moved or whose
+  /// records went (so that the server can wake what waits on it); called without locks.
   Cleaner(storage::TopicStore& store, const BrokerOptions& options,
           std::function<void(const storage::PartitionPtr&)> changed);
   ~Cleaner();
 
-  /// Does all that is due at this moment, on the calling thread, until nothing more is; returns the next
-  /// moment at which something is (kUnlimited: nothing planned).
+  /// Does all that is due at this moment, on the calling thread, until nothing more is; returns the
+  /// next moment at which something is (kUnlimited: nothing planned).
   TimestampMs run_due();
 
   void start();
