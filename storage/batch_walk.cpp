@@ -11,10 +11,9 @@ BatchWalk::BatchWalk(std::shared_ptr<const ByteSource> file, const Range& range)
 Result<ByteView> BatchWalk::header_bytes() {
   const std::uint64_t window_end = window_position_ + window_bytes_;
   if (position_ < window_position_ || position_ + kBatchHeaderBytes > window_end) {
-    const std::uint64_t wanted =
-        std::min<std::uint64_t>(window_.size(), range_.to - position_);
-    auto read = file_->read_at(position_,
-                               std::span(window_).first(static_cast<std::size_t>(wanted)));
+    const std::uint64_t wanted = std::min<std::uint64_t>(window_.size(), range_.to - position_);
+    auto read =
+        file_->read_at(position_, std::span(window_).first(static_cast<std::size_t>(wanted)));
     if (!read) return read.take_error();
     window_position_ = position_;
     window_bytes_ = *read;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks the headers of the batches in a part of a segment, without reading their records.
 //
-// Purpose   fetches and lookups find where a batch starts with a few small reads; SegmentReader is for
+// Purpose   fetches and lookups find where a batch starts with a few small reads; SegmentReader is
+// for
 //           those who need the bytes and their CRC.
 // Threads   one user at a time. Waits for the disk.
 // Lifetime  the file is held open.
@@ -33,8 +34,8 @@ class BatchWalk {
   };
   BatchWalk(std::shared_ptr<const ByteSource> file, const Range& range);
 
-  /// The next batch that lies wholly in the range; empty at its end. kDamaged, with position() where
-  /// it was, if the header there cannot be one of this segment.
+  /// The next batch that lies wholly in the range; empty at its end. kDamaged, with position()
+  /// where it was, if the header there cannot be one of this segment.
   Result<std::optional<HeaderAt>> next();
   std::uint64_t position() const { return position_; }
 

@@ -20,8 +20,8 @@ Result<std::unique_ptr<Log>> Log::open(const Environment& env, Identity identity
   auto recovered = recover(env, identity, *options);
   if (!recovered) return recovered.take_error();
   const bool fenced = recovered->manifest.fence.has_value();
-  auto impl = std::make_unique<Impl>(env, std::move(identity), std::move(options),
-                                     *std::move(recovered));
+  auto impl =
+      std::make_unique<Impl>(env, std::move(identity), std::move(options), *std::move(recovered));
   // Should this fail the log is there all the same, up to its durable end; the flusher tries again.
   if (fenced) static_cast<void>(impl->heal());
   return std::unique_ptr<Log>(new Log(std::move(impl)));
@@ -78,21 +78,21 @@ Log::Impl::Impl(const Environment& env, Identity identity,
   options_ = std::move(options);
   const Manifest& manifest = committed_.manifest;
   const Offset end = recovered.log_end;
-  state_ = State{.closed = committed_.closed,
-                 .writer = committed_.writer,
-                 .active = committed_.writer->info(),
-                 .readable = committed_.writer->info(),
-                 .durable = committed_.writer->info(),
-                 .durable_end = end,
-                 .offsets = {.log_start = manifest.log_start,
-                             .high_watermark = end,
-                             .log_end = end,
-                             .removed_tombstone_mark = manifest.removed_tombstone_mark,
-                             .fenced = manifest.fence.has_value()},
-                 .clean_end = manifest.clean_end,
-                 .damaged = std::make_shared<const DamageList>(manifest.damaged),
-                 .leader_epochs =
-                     std::make_shared<const std::vector<LeaderEpoch>>(manifest.leader_epochs)};
+  state_ = State{
+      .closed = committed_.closed,
+      .writer = committed_.writer,
+      .active = committed_.writer->info(),
+      .readable = committed_.writer->info(),
+      .durable = committed_.writer->info(),
+      .durable_end = end,
+      .offsets = {.log_start = manifest.log_start,
+                  .high_watermark = end,
+                  .log_end = end,
+                  .removed_tombstone_mark = manifest.removed_tombstone_mark,
+                  .fenced = manifest.fence.has_value()},
+      .clean_end = manifest.clean_end,
+      .damaged = std::make_shared<const DamageList>(manifest.damaged),
+      .leader_epochs = std::make_shared<const std::vector<LeaderEpoch>>(manifest.leader_epochs)};
   if (!manifest.leader_epochs.empty()) {
     state_.offsets.leader_epoch = manifest.leader_epochs.back().epoch;
   }

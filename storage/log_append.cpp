@@ -50,8 +50,8 @@ Result<> Log::Impl::room_for(ByteView batch) const {
                      "; writes go on when limits.disk_reserve_bytes are free again"};
   }
   if (offsets().log_end > kOffsetMax || batch.size() > static_cast<std::uint64_t>(kRelativeMax)) {
-    return Error{ErrorKind::kStorage, identity_.name + " cannot hold offsets beyond " +
-                                          std::to_string(kOffsetMax)};
+    return Error{ErrorKind::kStorage,
+                 identity_.name + " cannot hold offsets beyond " + std::to_string(kOffsetMax)};
   }
   return {};
 }
@@ -89,7 +89,8 @@ Result<Appended> Log::Impl::append(CheckedBatch& batch) {
   if (auto written = committed_.writer->append(batch.bytes(), facts, now); !written) {
     Error error = written.take_error();
     if (error.kind == ErrorKind::kDiskFull) {
-      error.text = "the disk is full: free space in " + identity_.directory + " (" + error.text + ")";
+      error.text =
+          "the disk is full: free space in " + identity_.directory + " (" + error.text + ")";
     }
     return error;
   }
@@ -153,8 +154,8 @@ Result<> Log::Impl::roll() {
     return {};
   });
   if (!prepared) return prepared;
-  return begin_segment(
-      std::make_shared<Segment>(Segment{writer.info(), identity_.directory}), snapshot);
+  return begin_segment(std::make_shared<Segment>(Segment{writer.info(), identity_.directory}),
+                       snapshot);
 }
 
 Result<> Log::Impl::begin_segment(const SegmentPtr& closing, std::optional<Offset> snapshot) {

@@ -11,8 +11,7 @@ namespace {
 
 bool contains(const DamagedRange& outer, const DamagedRange& inner) {
   return outer.segment_base_offset == inner.segment_base_offset &&
-         outer.segment_generation == inner.segment_generation &&
-         outer.position <= inner.position &&
+         outer.segment_generation == inner.segment_generation && outer.position <= inner.position &&
          outer.position + outer.length_bytes >= inner.position + inner.length_bytes;
 }
 
@@ -27,9 +26,8 @@ Result<> Log::Impl::add_damage(const DamagedRange& range) {
                       std::any_of(next.closed->begin(), next.closed->end(),
                                   [&](const SegmentPtr& segment) { return is_its(segment->info); });
   auto& damaged = next.manifest.damaged;
-  if (!listed || std::any_of(damaged.begin(), damaged.end(), [&](const DamagedRange& known) {
-        return contains(known, range);
-      })) {
+  if (!listed || std::any_of(damaged.begin(), damaged.end(),
+                             [&](const DamagedRange& known) { return contains(known, range); })) {
     return {};
   }
   std::erase_if(damaged, [&](const DamagedRange& known) { return contains(range, known); });
@@ -56,8 +54,8 @@ Result<> Log::Impl::remove_damage(const DamagedRange& range) {
   return commit(std::move(next), false);
 }
 
-/// A walk over headers from `trusted.from`, where a batch starts, met bytes that are none. Finds out
-/// with checksums where the damage begins and ends. Success: look again.
+/// A walk over headers from `trusted.from`, where a batch starts, met bytes that are none. Finds
+/// out with checksums where the damage begins and ends. Success: look again.
 Result<> Log::Impl::handle_bad_bytes(const Place& place, const std::shared_ptr<File>& file,
                                      const BatchWalk::Range& trusted) {
   Bytes buffer;
@@ -92,7 +90,8 @@ Result<> Log::Impl::handle_bad_bytes(const Place& place, const std::shared_ptr<F
     if (next && *next) range.last_offset = (*next)->header.base_offset - 1;
   }
   range.last_offset = std::max(range.last_offset, range.first_offset);
-  if (auto added = add_damage(range); !added && added.error().kind == ErrorKind::kClosed) return added;
+  if (auto added = add_damage(range); !added && added.error().kind == ErrorKind::kClosed)
+    return added;
   return {};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Going on after a failed sync.
 //
-// Rule      what lies behind the durable end is not trusted where it is: the page cache may call pages
+// Rule      what lies behind the durable end is not trusted where it is: the page cache may call
+// pages
 //           clean that never reached the disk. It is read once more, checked, written to a new file
 //           and synced there; the first bad batch ends the copy.
 #include <algorithm>
@@ -58,8 +59,8 @@ Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
     auto batch = reader.next();
     if (!batch) {
       if (batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
-      report(Severity::kError, path_of(source.info) + ": " + batch.error().text +
-                                   ": what lies behind is lost");
+      report(Severity::kError,
+             path_of(source.info) + ": " + batch.error().text + ": what lies behind is lost");
       return false;
     }
     if (!*batch) return true;
@@ -68,14 +69,15 @@ Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
       return false;
     }
     const bool first = into.info().empty() && source.info.first_append_ms >= 0;
-    const TimestampMs append_ms = first ? source.info.first_append_ms
-                                        : std::max(source.info.last_append_ms,
-                                                   source.info.first_append_ms);
+    const TimestampMs append_ms =
+        first ? source.info.first_append_ms
+              : std::max(source.info.last_append_ms, source.info.first_append_ms);
     LW_TRY(into.append((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch), append_ms));
   }
 }
 
-/// Offsets that readers have seen (durability os) are not used again: an empty batch stands for them.
+/// Offsets that readers have seen (durability os) are not used again: an empty batch stands for
+/// them.
 Result<> Log::Impl::fill_up_to(Offset end, SegmentWriter& into) {
   const Offset from = into.info().last_offset + 1;
   if (from >= end) return {};
@@ -86,7 +88,8 @@ Result<> Log::Impl::fill_up_to(Offset end, SegmentWriter& into) {
   const Bytes batch = make_empty_batch(header);
   const auto written = read_batch_header(batch);
   LW_CHECK(written.has_value());
-  report(Severity::kError, "lost offsets " + std::to_string(from) + " to " + std::to_string(end - 1));
+  report(Severity::kError,
+         "lost offsets " + std::to_string(from) + " to " + std::to_string(end - 1));
   return into.append(batch, {.header = *written, .tombstones = 0}, env_.clock.now_ms());
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of a Log: what is kept, and which lock guards it.
 //
-// Parts     log.cpp: opening, looking; log_append.cpp: appends and rolls; log_sync.cpp: syncs, fence,
+// Parts     log.cpp: opening, looking; log_append.cpp: appends and rolls; log_sync.cpp: syncs,
+// fence,
 //           checkpoints, close; log_heal.cpp; log_read.cpp; log_lookup.cpp: by time and epoch;
 //           log_replace.cpp: what removes or replaces segments; log_damage.cpp.
-// Threads   order of taking: sync_mutex_, append_mutex_, then one of data_sync_mutex_ (held across a
+// Threads   order of taking: sync_mutex_, append_mutex_, then one of data_sync_mutex_ (held across
+// a
 //           sync) and state_mutex_ (never held across I/O).
 // Lifetime  private to storage/log*.cpp.
 #pragma once
@@ -63,16 +65,17 @@ class Log::Impl {
     std::shared_ptr<SegmentWriter> writer{};  // only its published indexes may be looked at
     SegmentInfo active{};                     // as written
     SegmentInfo readable{};                   // the active segment below the high watermark
-    SegmentInfo durable{};  // the segment with the durable end, up to it; the active one under fsync
+    SegmentInfo
+        durable{};  // the segment with the durable end, up to it; the active one under fsync
     Offset durable_end = 0;
     Offsets offsets{};
     Offset clean_end = 0;
     std::shared_ptr<const DamageList> damaged{};
     std::shared_ptr<const std::vector<LeaderEpoch>> leader_epochs{};
-    std::vector<SegmentPtr> unsynced{};   // closed without a sync (durability os)
-    std::uint64_t unsynced_bytes = 0;     // appended since the last sync
+    std::vector<SegmentPtr> unsynced{};  // closed without a sync (durability os)
+    std::uint64_t unsynced_bytes = 0;    // appended since the last sync
     std::int64_t unsynced_records = 0;
-    std::uint64_t unsaved_bytes = 0;      // appended since the last checkpoint
+    std::uint64_t unsaved_bytes = 0;  // appended since the last checkpoint
     bool closed_down = false;
   };
 
@@ -128,8 +131,8 @@ class Log::Impl {
       REQUIRES(append_mutex_);
   void adopt(Change change, const std::function<void(State&)>& also) REQUIRES(append_mutex_);
   Result<> save(const Change& change, bool sync) REQUIRES(append_mutex_);
-  /// After a failed save the manifest on disk is in doubt; nothing may be acknowledged that it might
-  /// not list. Saves the present one again.
+  /// After a failed save the manifest on disk is in doubt; nothing may be acknowledged that it
+  /// might not list. Saves the present one again.
   Result<> settle_manifest() REQUIRES(append_mutex_);
   void remove_file(const std::string& path);
   void remove_segment_files(const SegmentInfo& info);
@@ -193,8 +196,8 @@ class Log::Impl {
   const Environment& env_;
   const Identity identity_;
 
-  Mutex sync_mutex_;    // one sync at a time
-  Mutex append_mutex_;  // everything that changes the log
+  Mutex sync_mutex_;     // one sync at a time
+  Mutex append_mutex_;   // everything that changes the log
   Mutex rebuild_mutex_;  // one index rebuild at a time; nothing is taken inside
 
   // A failed fdatasync tells only one of those who call it: the flag tells the others.

@@ -106,8 +106,8 @@ Result<TimestampOffset> Log::Impl::find_timestamp(TimestampMs at) {
   });
 }
 
-/// Segments with the largest timestamp first. Where that one belongs to an empty batch, or lies below
-/// log start, the segment is searched for its largest that is left.
+/// Segments with the largest timestamp first. Where that one belongs to an empty batch, or lies
+/// below log start, the segment is searched for its largest that is left.
 Result<TimestampOffset> Log::Impl::find_max_timestamp() {
   return retry<TimestampOffset>([&](const ReadView& view) -> Result<TimestampOffset> {
     std::vector<std::size_t> order;

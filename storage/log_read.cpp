@@ -29,8 +29,8 @@ std::uint64_t share_behind(const SegmentInfo& info, Offset from) {
   if (from > info.last_offset || info.empty()) return 0;
   const double part = static_cast<double>(info.last_offset - from + 1) /
                       static_cast<double>(info.last_offset - info.base_offset + 1);
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(
-                                        part * static_cast<double>(info.size_bytes)));
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(part * static_cast<double>(info.size_bytes)));
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ Result<std::optional<IndexEntry>> Log::Impl::index_floor(const SegmentInfo& info
   {
     Lock lock(state_mutex_);
     if (same_file(state_.active, info)) {
-      const SparseIndex& index = kind == IndexKind::kOffset ? state_.writer->offset_index()
-                                                            : state_.writer->time_index();
+      const SparseIndex& index =
+          kind == IndexKind::kOffset ? state_.writer->offset_index() : state_.writer->time_index();
       return by_key ? index.floor(limit) : index.floor_value(limit);
     }
   }
@@ -115,22 +115,24 @@ Result<std::uint64_t> Log::Impl::start_near(const Place& place, const std::share
     }
     if (rebuilt || same_file(info, read_view().readable)) return std::uint64_t{0};
     Lock lock(rebuild_mutex_);
-    report(Severity::kWarning, "the indexes of " + path_of(info) + " are missing or wrong; "
-                               "building them anew");
+    report(Severity::kWarning, "the indexes of " + path_of(info) +
+                                   " are missing or wrong; "
+                                   "building them anew");
     auto done = rebuild_indexes(env_, {info, identity_.directory}, writer_options(*options()));
     if (!done) return std::uint64_t{0};
   }
 }
 
-/// As much of `run` as `bytes_max` takes, by index and headers; none if the first batch is too large.
+/// As much of `run` as `bytes_max` takes, by index and headers; none if the first batch is too
+/// large.
 Result<Log::Impl::Cut> Log::Impl::cut_run(const Place& place, const std::shared_ptr<File>& file,
                                           const Run& run, std::uint64_t bytes_max) {
   if (run.to - run.from <= bytes_max) return Cut{run.to, run.next_offset};
   const std::uint64_t limit = run.from + bytes_max;
   const SegmentInfo& info = place.info;
   BatchWalk::Range range{run.from, run.to, info.base_offset, info.last_offset};
-  auto entry = index_floor(info, IndexKind::kOffset, &IndexEntry::value,
-                           static_cast<std::int64_t>(limit));
+  auto entry =
+      index_floor(info, IndexKind::kOffset, &IndexEntry::value, static_cast<std::int64_t>(limit));
   if (entry && *entry && static_cast<std::uint64_t>((*entry)->value) > run.from) {
     BatchWalk::Range jump = range;
     jump.from = static_cast<std::uint64_t>((*entry)->value);
@@ -171,7 +173,8 @@ Result<bool> Log::Impl::read_segment(const Place& place, Offset from, const Read
   auto start = start_near(place, *file, from);
   if (!start) return start.take_error();
   bool found = from <= info.base_offset;
-  for (run = run_at(*place.damaged, info, *start); run; run = run_at(*place.damaged, info, run->to)) {
+  for (run = run_at(*place.damaged, info, *start); run;
+       run = run_at(*place.damaged, info, run->to)) {
     const BatchWalk::Range range{run->from, run->to, info.base_offset, info.last_offset};
     BatchWalk walk(*file, range);
     std::optional<HeaderAt> first;

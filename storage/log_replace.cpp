@@ -39,9 +39,9 @@ Result<> Log::Impl::drop_before(Offset start) {
     if (start >= now.log_end && !active.empty() && !now.fenced) LW_TRY(roll());
     Change next = change();
     auto closed = std::make_shared<SegmentList>(*next.closed);
-    const auto kept = std::find_if(
-        closed->begin(), closed->end(),
-        [&](const SegmentPtr& segment) { return segment->info.last_offset >= start; });
+    const auto kept = std::find_if(closed->begin(), closed->end(), [&](const SegmentPtr& segment) {
+      return segment->info.last_offset >= start;
+    });
     for (auto segment = closed->begin(); segment != kept; ++segment) {
       gone.push_back((*segment)->info);
     }
@@ -80,11 +80,10 @@ Result<> Log::Impl::replace(const CleanedSegments& cleaned) {
     });
     const auto room = static_cast<std::size_t>(closed->end() - first);
     const bool there =
-        room >= gone.size() &&
-        std::equal(gone.begin(), gone.end(), first,
-                   [](const SegmentInfo& info, const SegmentPtr& segment) {
-                     return same_file(info, segment->info);
-                   });
+        room >= gone.size() && std::equal(gone.begin(), gone.end(), first,
+                                          [](const SegmentInfo& info, const SegmentPtr& segment) {
+                                            return same_file(info, segment->info);
+                                          });
     const std::size_t damaged = next.manifest.damaged.size();
     forget_damage(next.manifest.damaged, gone);
     if (!there || next.manifest.damaged.size() != damaged) {

@@ -17,7 +17,8 @@ Result<Found> Log::Impl::retry(const std::function<Result<Found>(const ReadView&
   for (int attempts = 1;; ++attempts) {
     LW_TRY(usable());
     auto found = attempt(read_view());
-    if (found || found.error().kind != ErrorKind::kDamaged || attempts == kAttemptsMax) return found;
+    if (found || found.error().kind != ErrorKind::kDamaged || attempts == kAttemptsMax)
+      return found;
   }
 }
 

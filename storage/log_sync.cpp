@@ -86,8 +86,7 @@ Result<Offsets> Log::Impl::sync() {
   bool checkpoint_due = false;
   {
     Lock lock(state_mutex_);
-    checkpoint_due =
-        state_.unsaved_bytes >= (fsync() ? kCheckpointBytes : kCheckpointBytesOs);
+    checkpoint_due = state_.unsaved_bytes >= (fsync() ? kCheckpointBytes : kCheckpointBytesOs);
   }
   if (checkpoint_due) {
     Lock append_lock(append_mutex_);

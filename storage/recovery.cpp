@@ -121,9 +121,9 @@ Result<> Recovery::remove_unlisted() {
   for (const std::string& name : *names) {
     const auto segment = parse_segment_file_name(name);
     const auto snapshot = parse_producer_snapshot_name(name);
-    const bool stray =
-        (segment && !listed.contains({segment->base_offset, segment->generation})) ||
-        (snapshot && manifest_.producer_snapshot != snapshot) || is_temporary_name(name);
+    const bool stray = (segment && !listed.contains({segment->base_offset, segment->generation})) ||
+                       (snapshot && manifest_.producer_snapshot != snapshot) ||
+                       is_temporary_name(name);
     if (!stray) continue;
     const std::string path = path_in(directory_, name);
     env_.cache.drop(path);
@@ -135,11 +135,13 @@ Result<> Recovery::remove_unlisted() {
 Result<> Recovery::open_whole() {
   for (std::size_t i = 0; i + 1 < rows_.size(); ++i) LW_TRY(open_closed(rows_[i]));
   LW_TRY(open_active(rows_.back()));
-  // What the manifest knows to be on disk, or below log start, may be lost, but its offsets are used.
+  // What the manifest knows to be on disk, or below log start, may be lost, but its offsets are
+  // used.
   const Offset reached = std::max(manifest_.recovery_point, manifest_.log_start);
   if (log_end_ < reached) {
-    report(Severity::kError, "the log ends at offset " + std::to_string(log_end_) + ", but offsets below " +
-                                 std::to_string(reached) + " were used; it goes on there");
+    report(Severity::kError, "the log ends at offset " + std::to_string(log_end_) +
+                                 ", but offsets below " + std::to_string(reached) +
+                                 " were used; it goes on there");
     if (!writer_->info().empty()) {
       closed_.push_back(std::make_shared<Segment>(Segment{writer_->info(), directory_}));
       rescanned_.push_back(std::move(writer_));
@@ -203,7 +205,8 @@ Result<> Recovery::rescan_closed(const SegmentInfo& row, const FileStatus& statu
     report(Severity::kError, path + " is missing; it was not known to be on disk");
     return {};
   }
-  auto writer = SegmentWriter::resume(env_, directory_, without_facts(row), writer_options(options_));
+  auto writer =
+      SegmentWriter::resume(env_, directory_, without_facts(row), writer_options(options_));
   if (!writer) return writer.take_error();
   auto scanned = scan_segment(env_, **writer,
                               {.to = std::min(status.size_bytes, row.size_bytes),
@@ -237,8 +240,9 @@ Result<> Recovery::open_active(const SegmentInfo& row) {
   if (!status->exists) {
     changed_ = true;
     if (!row.empty()) {
-      report(Severity::kError, path + " is missing: lost offsets " + std::to_string(row.base_offset) +
-                                   " to " + std::to_string(row.last_offset));
+      report(Severity::kError, path + " is missing: lost offsets " +
+                                   std::to_string(row.base_offset) + " to " +
+                                   std::to_string(row.last_offset));
     }
     forget_damage(row, 0);
     LW_TRY(begin_segment(row.base_offset));
@@ -253,8 +257,8 @@ Result<> Recovery::open_active(const SegmentInfo& row) {
   return {};
 }
 
-/// A writer that stands where the facts of `row` end; from its indexes, or from the bytes when these
-/// are of no use or fewer than there should be.
+/// A writer that stands where the facts of `row` end; from its indexes, or from the bytes when
+/// these are of no use or fewer than there should be.
 Result<std::unique_ptr<SegmentWriter>> Recovery::resume(const SegmentInfo& row,
                                                         std::uint64_t size_bytes) {
   if (size_bytes == row.size_bytes) {
@@ -267,7 +271,8 @@ Result<std::unique_ptr<SegmentWriter>> Recovery::resume(const SegmentInfo& row,
                                  " were on disk: lost what is missing");
   }
   changed_ = true;
-  auto writer = SegmentWriter::resume(env_, directory_, without_facts(row), writer_options(options_));
+  auto writer =
+      SegmentWriter::resume(env_, directory_, without_facts(row), writer_options(options_));
   if (!writer) return writer;
   auto scanned = scan_segment(env_, **writer,
                               {.to = size_bytes,
@@ -295,11 +300,11 @@ Result<> Recovery::scan_behind(const SegmentInfo& row, std::uint64_t size_bytes,
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
   if (scanned->torn_bytes > 0) {
-    report(Severity::kWarning,
-           writer_->path() + ": cut " + std::to_string(scanned->torn_bytes) +
-               " bytes behind the last good batch, at position " +
-               std::to_string(writer_->info().size_bytes) + "; the log ends at offset " +
-               std::to_string(writer_->info().last_offset + 1));
+    report(Severity::kWarning, writer_->path() + ": cut " + std::to_string(scanned->torn_bytes) +
+                                   " bytes behind the last good batch, at position " +
+                                   std::to_string(writer_->info().size_bytes) +
+                                   "; the log ends at offset " +
+                                   std::to_string(writer_->info().last_offset + 1));
   }
   return writer_->trim();
 }
@@ -330,8 +335,8 @@ Result<> Recovery::open_fenced() {
   auto status = env_.files.status(segment_path(directory_, row));
   if (!status) return status.take_error();
   if (!status->exists) {
-    return Error{ErrorKind::kDamaged, segment_path(directory_, row) +
-                                          " is missing, and a sync of it had failed before"};
+    return Error{ErrorKind::kDamaged,
+                 segment_path(directory_, row) + " is missing, and a sync of it had failed before"};
   }
   auto writer = resume(row, std::min(status->size_bytes, row.size_bytes));
   if (!writer) return writer.take_error();

@@ -2,8 +2,8 @@
 // Brings a partition's folder into a state that a log can go on from.
 //
 // Steps     manifest; what it does not list is removed; closed segments are looked at (below the
-//           recovery point only their size, above it every byte); the active one is scanned from the
-//           recovery point, its torn tail cut; producer state; and all that is made durable.
+//           recovery point only their size, above it every byte); the active one is scanned from
+//           the recovery point, its torn tail cut; producer state; and all that is made durable.
 // Threads   before the log is shared. Waits for the disk.
 // Lifetime  a free function.
 #pragma once
@@ -26,8 +26,8 @@ struct Recovered {
   Offset log_end = 0;
 };
 
-/// Makes the partition if there is none. Running it again after a failure or a crash is safe. With a
-/// fence in the manifest the writer stands at the durable end, and what lies behind is untouched.
+/// Makes the partition if there is none. Running it again after a failure or a crash is safe. With
+/// a fence in the manifest the writer stands at the durable end, and what lies behind is untouched.
 Result<Recovered> recover(const Environment& env, const Log::Identity& identity,
                           const TopicOptions& options);
 

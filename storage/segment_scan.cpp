@@ -56,7 +56,8 @@ BatchFacts facts_of(const BatchHeader& header, ByteView batch, Bytes& scratch) {
   if (!cursor) return {.header = header, .tombstones = 1};
   for (;;) {
     auto record = cursor->next();
-    if (!record) return {.header = header, .tombstones = std::max<std::int64_t>(facts.tombstones, 1)};
+    if (!record)
+      return {.header = header, .tombstones = std::max<std::int64_t>(facts.tombstones, 1)};
     if (!*record) return facts;
     if ((*record)->is_tombstone()) ++facts.tombstones;
   }
@@ -70,12 +71,13 @@ Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, cons
   Bytes scratch;
   const SegmentInfo start = writer.info();
   const std::uint64_t to = std::min<std::uint64_t>(scan.to, kRelativeMax);
-  SegmentReader reader(*file,
-                       {.from = start.size_bytes,
-                        .to = to,
-                        .first_offset = std::max(start.last_offset + 1, start.base_offset),
-                        .last_offset = std::min(scan.last_offset, start.base_offset + kRelativeMax)},
-                       buffer);
+  SegmentReader reader(
+      *file,
+      {.from = start.size_bytes,
+       .to = to,
+       .first_offset = std::max(start.last_offset + 1, start.base_offset),
+       .last_offset = std::min(scan.last_offset, start.base_offset + kRelativeMax)},
+      buffer);
   for (;;) {
     auto batch = reader.next();
     if (!batch && batch.error().kind != ErrorKind::kDamaged) return batch.take_error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a segment file holds and tells a SegmentWriter: facts and indexes from the bytes alone.
+// Reads what a segment file holds and tells a SegmentWriter: facts and indexes from the bytes
+// alone.
 //
 // Purpose   recovery, healing and the rebuilding of indexes share it.
 // Threads   reentrant; waits for the disk.
@@ -26,8 +27,8 @@ inline constexpr std::int64_t kRelativeMax = 2147483647;
 
 SegmentWriterOptions writer_options(const TopicOptions& options);
 
-/// What the log's facts need of a batch; looks into the records. A batch that does not unpack counts
-/// as one with a tombstone, so that a pass will look at it.
+/// What the log's facts need of a batch; looks into the records. A batch that does not unpack
+/// counts as one with a tombstone, so that a pass will look at it.
 BatchFacts facts_of(const BatchHeader& header, ByteView batch, Bytes& scratch);
 
 struct Scan {
