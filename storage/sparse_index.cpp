@@ -32,8 +32,8 @@ std::optional<IndexEntry> decode_entry(IndexKind kind, Offset base_offset, ByteV
   if (kind == IndexKind::kTime) in.number(timestamp);
   in.number(relative_offset);
   if (kind == IndexKind::kOffset) in.number(position);
-  const bool beyond = base_offset > std::numeric_limits<Offset>::max() - relative_offset;
-  if (!in.done() || relative_offset < 0 || position < 0 || timestamp < 0 || beyond) {
+  if (!in.done() || relative_offset < 0 || position < 0 || timestamp < 0 ||
+      base_offset > std::numeric_limits<Offset>::max() - relative_offset) {
     return std::nullopt;
   }
   const Offset offset = base_offset + relative_offset;
