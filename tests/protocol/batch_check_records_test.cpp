@@ -196,6 +196,11 @@ TEST(BatchCheck, TheSizeIsCheckedAgainAfterRecompression) {
   const BatchRules rules{.max_message_bytes = 5000, .recompress = CompressionChoice{}};
   const auto refusal = refused(check(bytes, rules), ErrorKind::kBatchTooLarge);
   EXPECT_NE(refusal.text.find("packed as none"), std::string::npos) << refusal.text;
+
+  const BatchRules packed{.max_message_bytes = 300,
+                          .recompress = CompressionChoice{Codec::kSnappy, kDefaultLevel}};
+  ASSERT_LT(bytes.size(), 300u);
+  refused(check(bytes, packed), ErrorKind::kBatchTooLarge);
 }
 
 TEST(BatchCheck, LogAppendTimeSurvivesRecompression) {
