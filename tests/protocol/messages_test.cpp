@@ -70,7 +70,9 @@ TEST(Messages, DamagedBytesNeverDoWorseThanFail) {
     const Bytes wire = encode(filled<M>(), version);
     for (int i = 0; i < 300; ++i) {
       Bytes damaged = wire;
-      for (int j = 0; j < 3; ++j) damaged[random() % damaged.size()] = std::byte(random() % 256);
+      for (int j = 0; j < 3 && !wire.empty(); ++j) {
+        damaged[random() % damaged.size()] = std::byte(random() % 256);
+      }
       const Result<M> back = decode<M>(damaged, version, kRequestRules);
       EXPECT_TRUE(back || !back.error().text.empty());
     }
@@ -317,7 +319,7 @@ TEST(ErrorCodes, EachHasOneEntryWithKafkasName) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_FALSE(info.text.empty());
   }
-  EXPECT_EQ(names.size(), 80u);
+  EXPECT_EQ(names.size(), 86u);
 }
 
 }  // namespace
