@@ -132,7 +132,7 @@ TEST(RecordBatch, RandomRecordsComeBackAsTheyWere) {
     std::int32_t delta = -1;
     for (int i = 0; i < 200; ++i) {
       delta += 1 + static_cast<std::int32_t>(random() % 3);
-      const auto timestamp = static_cast<TimestampMs>(random() % 2 == 0 ? random() : i);
+      const TimestampMs timestamp = random() % 2 == 0 ? static_cast<TimestampMs>(random()) : i;
       test::Record record{.key = text(), .value = text(), .timestamp = timestamp};
       record.offset_delta = delta;
       for (auto n = random() % 3; n > 0; --n) record.headers.emplace_back("header", text());
