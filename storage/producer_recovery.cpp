@@ -73,8 +73,7 @@ Result<std::optional<Offset>> save_producers(const Environment& env, const std::
                                              const ProducerState& producers, Offset end) {
   if (producers.size() == 0) return std::optional<Offset>();
   const std::string path = path_in(directory, producer_snapshot_name(end));
-  const bool sync = env.durability == Durability::kFsync;
-  LW_TRY(replace_whole(env.files, path, producers.encode(end), sync));
+  LW_TRY(replace_whole(env.files, path, producers.encode(end), true));
   return std::optional(end);
 }
 

@@ -19,8 +19,11 @@ SegmentInfo empty_segment(Offset base_offset, std::uint32_t generation = 0) {
   return {.base_offset = base_offset, .generation = generation, .last_offset = base_offset - 1};
 }
 
+/// What a scan from the front starts with.
 SegmentInfo without_facts(const SegmentInfo& info) {
-  return empty_segment(info.base_offset, info.generation);
+  SegmentInfo start = empty_segment(info.base_offset, info.generation);
+  start.first_append_ms = info.first_append_ms;
+  return start;
 }
 
 class Recovery {
@@ -74,6 +77,10 @@ class Recovery {
   void note_damage(const DamagedRange& range, const SegmentInfo& row);
   void report(Severity severity, const std::string& text) const {
     env_.report(severity, identity_.name + ": " + text);
+  }
+  SegmentInfo with_times(SegmentInfo row, const FileStatus& status) const {
+    if (row.empty() && status.size_bytes > 0) row.first_append_ms = append_time(status.created_ms);
+    return row;
   }
   /// File times stand in for append times that nobody has kept; never ahead of the broker's clock.
   TimestampMs append_time(std::int64_t file_time) const {
@@ -211,7 +218,6 @@ Result<> Recovery::rescan_closed(const SegmentInfo& row, const FileStatus& statu
   auto scanned = scan_segment(env_, **writer,
                               {.to = std::min(status.size_bytes, row.size_bytes),
                                .last_offset = row.last_offset,
-                               .first_append_ms = row.first_append_ms,
                                .append_ms = row.last_append_ms});
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
@@ -249,7 +255,7 @@ Result<> Recovery::open_active(const SegmentInfo& row) {
     log_end_ = row.base_offset;
     return {};
   }
-  auto writer = resume(row, std::min(status->size_bytes, row.size_bytes));
+  auto writer = resume(with_times(row, *status), std::min(status->size_bytes, row.size_bytes));
   if (!writer) return writer.take_error();
   writer_ = std::move(*writer);
   LW_TRY(scan_behind(row, status->size_bytes, *status));
@@ -277,7 +283,6 @@ Result<std::unique_ptr<SegmentWriter>> Recovery::resume(const SegmentInfo& row,
   auto scanned = scan_segment(env_, **writer,
                               {.to = size_bytes,
                                .last_offset = row.last_offset,
-                               .first_append_ms = row.first_append_ms,
                                .append_ms = row.last_append_ms,
                                .keep_tail = true});
   if (!scanned) return scanned.take_error();
@@ -295,7 +300,6 @@ Result<> Recovery::scan_behind(const SegmentInfo& row, std::uint64_t size_bytes,
   auto scanned = scan_segment(env_, *writer_,
                               {.to = size_bytes,
                                .last_offset = row.base_offset + kRelativeMax,
-                               .first_append_ms = append_time(status.created_ms),
                                .append_ms = append_time(status.modified_ms)});
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
@@ -338,13 +342,12 @@ Result<> Recovery::open_fenced() {
     return Error{ErrorKind::kDamaged,
                  segment_path(directory_, row) + " is missing, and a sync of it had failed before"};
   }
-  auto writer = resume(row, std::min(status->size_bytes, row.size_bytes));
+  auto writer = resume(with_times(row, *status), std::min(status->size_bytes, row.size_bytes));
   if (!writer) return writer.take_error();
   writer_ = std::move(*writer);
   auto scanned = scan_segment(env_, *writer_,
                               {.to = std::min(status->size_bytes, fence.position),
                                .last_offset = fence.durable_end - 1,
-                               .first_append_ms = append_time(status->created_ms),
                                .append_ms = append_time(status->modified_ms),
                                .keep_tail = true});
   if (!scanned) return scanned.take_error();

@@ -89,9 +89,7 @@ Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, cons
             damage_of(writer.info(), (*batch)->position, header.base_offset - 1));
         LW_TRY(adopt_damage(writer, **file, (*batch)->position));
       }
-      const bool first = scanned.batches++ == 0 && start.empty();
-      writer.adopt((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch),
-                   first ? scan.first_append_ms : scan.append_ms);
+      writer.adopt((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch), scan.append_ms);
       continue;
     }
     auto skipped = reader.skip_damage();
@@ -111,13 +109,13 @@ Result<> rebuild_indexes(const Environment& env, const Segment& segment,
                          const SegmentWriterOptions& options) {
   SegmentInfo empty{.base_offset = segment.info.base_offset,
                     .generation = segment.info.generation,
-                    .last_offset = segment.info.base_offset - 1};
+                    .last_offset = segment.info.base_offset - 1,
+                    .first_append_ms = segment.info.first_append_ms};
   auto writer = SegmentWriter::resume(env, segment.directory, empty, options);
   if (!writer) return writer.take_error();
   auto scanned = scan_segment(env, **writer,
                               {.to = segment.info.size_bytes,
                                .last_offset = segment.info.last_offset,
-                               .first_append_ms = segment.info.first_append_ms,
                                .append_ms = segment.info.last_append_ms,
                                .keep_tail = true});
   if (!scanned) return scanned.take_error();

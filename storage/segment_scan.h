@@ -32,17 +32,15 @@ SegmentWriterOptions writer_options(const TopicOptions& options);
 BatchFacts facts_of(const BatchHeader& header, ByteView batch, Bytes& scratch);
 
 struct Scan {
-  std::uint64_t to = 0;              // scan [info().size_bytes, to)
-  Offset last_offset = 0;            // batches beyond are damage
-  TimestampMs first_append_ms = -1;  // of the first batch, if the segment was empty
-  TimestampMs append_ms = -1;        // of all others
-  bool keep_tail = false;            // bytes behind the last good batch are damage, not torn
+  std::uint64_t to = 0;        // scan [info().size_bytes, to)
+  Offset last_offset = 0;      // batches beyond are damage
+  TimestampMs append_ms = -1;  // of all; where the first one's is known, info() says so already
+  bool keep_tail = false;      // bytes behind the last good batch are damage, not torn
 };
 
 struct Scanned {
   std::vector<DamagedRange> damaged{};  // behind each of them follows a good batch, or keep_tail
   std::uint64_t torn_bytes = 0;         // behind the last good batch
-  std::uint64_t batches = 0;
 };
 
 /// Lets `writer` adopt what is good in its file. Fails only if the file cannot be read.
