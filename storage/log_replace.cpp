@@ -47,6 +47,13 @@ Result<> Log::Impl::drop_before(Offset start) {
     }
     closed->erase(closed->begin(), kept);
     if (start <= now.log_start && gone.empty()) return {};
+    if (!gone.empty() && next.manifest.recovery_point <= gone.back().last_offset) {
+      // Producers are remembered longer than their batches.
+      LW_TRY(save_checkpoint(false));
+      const Change saved = change();
+      next.manifest = saved.manifest;
+      next.active_row = saved.active_row;
+    }
     next.closed = std::move(closed);
     next.manifest.log_start = std::max(now.log_start, start);
     forget_damage(next.manifest.damaged, gone);
