@@ -26,8 +26,9 @@ void add_broker_option(Program& program, CLI::App& command) {
 }
 
 CLI::App& add_command(Program& program, CLI::App& parent, const std::string& name,
-                      const std::string& description) {
-  CLI::App* command = parent.add_subcommand(name, description);
+                      const Help& help) {
+  CLI::App* command = parent.add_subcommand(name, help.does);
+  command->footer(help.examples);
   add_broker_option(program, *command);
   return *command;
 }

@@ -29,9 +29,13 @@ struct Program {
   ConnectionSetup connection() const { return {.broker = broker}; }
 };
 
-/// A command with description and example in its help, and --broker.
+struct Help {
+  std::string does;      // one line
+  std::string examples;  // behind the options
+};
+/// A command with its help, and --broker.
 CLI::App& add_command(Program& program, CLI::App& parent, const std::string& name,
-                      const std::string& description);
+                      const Help& help);
 void add_broker_option(Program& program, CLI::App& command);
 
 void add_produce(Program& program);

@@ -146,9 +146,9 @@ int consume(const Program& program, ConsumeOptions options) {
 void add_consume(Program& program) {
   CLI::App& command = add_command(
       program, program.app, "consume",
-      "Prints records: partition:offset, time, key, value (and headers)\n"
-      "Examples: lastword consume customer-addresses --from earliest --until-end\n"
-      "          lastword consume customer-addresses --from @1767607200000 --format json");
+      {"Prints records: partition:offset, time, key, value (and headers)",
+       "Examples: lastword consume customer-addresses --from earliest --until-end\n"
+       "          lastword consume customer-addresses --from @1767607200000 --format json"});
   auto options = std::make_shared<ConsumeOptions>();
   command.add_option("topic", options->topic, "Topic to read")->required();
   command

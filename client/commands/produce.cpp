@@ -256,10 +256,15 @@ int produce(const Program& program, const ProduceOptions& options) {
 void add_produce(Program& program) {
   CLI::App& command = add_command(
       program, program.app, "produce",
-      "Writes one record, or lines from a file or standard input\n"
-      "Examples: lastword produce customer-addresses --key c-7 --value Oslo\n"
-      "          lastword produce customer-addresses --key c-7 --tombstone\n"
-      "          lastword produce customer-addresses --file changes.jsonl --format json");
+      {"Writes one record, or lines from a file or standard input",
+       "Examples: lastword produce customer-addresses --key c-7 --value Oslo\n"
+       "          lastword produce customer-addresses --key c-7 --tombstone\n"
+       "          lastword produce customer-addresses --file changes.jsonl --format json\n\n"
+       "A JSON line is {\"key\": \"c-7\", \"value\": \"Oslo\", \"headers\": {\"source\": "
+       "\"web\"}},\n"
+       "with \"value\": null for a tombstone; \"timestamp\" and \"partition\" may be given. Bytes\n"
+       "that are no text are in \"key_base64\" and \"value_base64\". `consume --format json`\n"
+       "writes such lines."});
   auto options = std::make_shared<ProduceOptions>();
   command.add_option("topic", options->topic, "Topic to write to")->required();
   auto* key = command.add_option("--key", options->key, "Key of the one record");
@@ -294,13 +299,6 @@ void add_produce(Program& program) {
              "Wait for the disk (all, the default), for the write (1), not at all (0)");
   command.add_flag("!--no-idempotence", options->idempotent,
                    "Resends may store a record twice; without producer ids");
-  command.footer(
-      "A JSON line is {\"key\": \"c-7\", \"value\": \"Oslo\", \"headers\": {\"source\": "
-      "\"web\"}},\n"
-      "with \"value\": null for a tombstone; \"timestamp\" and \"partition\" may be given. Bytes "
-      "that\n"
-      "are no text are in \"key_base64\" and \"value_base64\". `consume --format json` writes "
-      "such.");
   command.callback([&program, options] {
     if (options->key_separator) {
       options->key_separator = unescaped(*options->key_separator);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `lastword topics`: list, create, delete, describe; as a word or as an option (--describe NAME).
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "client/admin.h"
@@ -92,23 +93,23 @@ int describe(Link& link, const TopicsOptions& options) {
 
 struct Form {
   const char* word;
-  const char* text;
+  const char* does;
+  const char* example;
   Action action;
   bool named;  // takes a topic's name
 };
 constexpr std::array<Form, 4> kForms{
-    {{"list", "Lists all topics\nExample: lastword topics list", list, false},
-     {"create",
-      "Creates a topic\nExample: lastword topics create customer-addresses --partitions 3 "
-      "--config cleanup.policy=compact",
+    {{"list", "Lists all topics", "Example: lastword topics list", list, false},
+     {"create", "Creates a topic",
+      "Example: lastword topics create customer-addresses --partitions 3 --config "
+      "cleanup.policy=compact",
       create, true},
-     {"delete",
-      "Deletes a topic and what it holds\nExample: lastword topics delete customer-addresses",
-      remove, true},
+     {"delete", "Deletes a topic and what it holds",
+      "Example: lastword topics delete customer-addresses", remove, true},
      {"describe",
-      "Shows a topic's settings, and for each partition what it holds, what the cleaner did and "
-      "what is due\nExample: lastword topics describe customer-addresses",
-      describe, true}}};
+      "Shows a topic's settings, and for each partition what it holds, what the cleaner did, and "
+      "what is due",
+      "Example: lastword topics describe customer-addresses", describe, true}}};
 
 void add_create_options(CLI::App& command, TopicsOptions& options) {
   command.add_option("--partitions", options.partitions, "Of a new topic (default: the broker's)")
@@ -124,10 +125,10 @@ void add_create_options(CLI::App& command, TopicsOptions& options) {
 void add_topics(Program& program) {
   CLI::App& topics = add_command(
       program, program.app, "topics",
-      "Lists, creates, deletes and describes topics\n"
-      "Examples: lastword topics list\n"
-      "          lastword topics create customer-addresses --config cleanup.policy=compact\n"
-      "          lastword topics --describe customer-addresses");
+      {"Lists, creates, deletes and describes topics",
+       "Examples: lastword topics list\n"
+       "          lastword topics create customer-addresses --config cleanup.policy=compact\n"
+       "          lastword topics --describe customer-addresses"});
   topics.require_subcommand(0, 1);
   auto options = std::make_shared<TopicsOptions>();
   const auto choose = [&program, options](Action action) {
@@ -138,7 +139,7 @@ void add_topics(Program& program) {
   };
   add_create_options(topics, *options);
   for (const Form& form : kForms) {
-    CLI::App& command = add_command(program, topics, form.word, form.text);
+    CLI::App& command = add_command(program, topics, form.word, {form.does, form.example});
     command.callback([choose, action = form.action] { choose(action); });
     const std::string flag = std::string("--") + form.word;
     const std::string text = std::string("The same as `topics ") + form.word + "`";
