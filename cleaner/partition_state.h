@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cleaner remembers of one partition between two looks, in memory only.
+//
+// Purpose   the last pass; when retention was looked at; and quarantine: a partition whose pass
+// failed is
+//           left alone for a while, with the reason kept for people, and tried again by itself.
+//           Others go on.
+// Threads   guarded by Work's mutex.
+// Lifetime  as long as the partition is listed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cleaner/choose.h"
+#include "cleaner/cleaner.h"
+
+namespace lastword::cleaner {
+
+/// Why a partition is not cleaned, and when it is tried again (broker's clock).
+struct Quarantine {
+  std::string reason{};
+  TimestampMs since_ms = 0;
+  TimestampMs retry_ms = 0;
+  int failures = 0;
+  // The topic's options at that time: when they change it is tried again at once.
+  std::shared_ptr<const TopicOptions> options{};
+};
+
+/// The state of quarantine after one more failure. The wait doubles from one minute to one hour;
+/// after a full disk or too many open files, which pass by themselves, from ten seconds to one
+/// minute.
+Quarantine quarantined(const std::optional<Quarantine>& before, const Error& error, TimestampMs now,
+                       std::shared_ptr<const TopicOptions> options);
+
+/// True while the partition is to be left alone.
+inline bool holds(const std::optional<Quarantine>& quarantine, TimestampMs now,
+                  const std::shared_ptr<const TopicOptions>& options) {
+  return quarantine && now < quarantine->retry_ms && quarantine->options == options;
+}
+
+struct PartitionState {
+  storage::PartitionPtr partition{};
+  bool running = false;  // a pass
+  PassReport last_pass{};
+  LastPass last{};
+  std::optional<Quarantine> quarantine{};
+  TimestampMs retention_checked_ms = -1;
+  TimestampMs retention_due_ms = kUnlimited;
+  TimestampMs producers_expired_ms = -1;
+  Offset warned_of_segment = -1;  // the last whose future timestamp was reported
+};
+
+}  // namespace lastword::cleaner

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cleaner/source.h"
+
+#include <algorithm>
+
+#include "protocol/crc32c.h"
+#include "storage/file_cache.h"
+#include "storage/segment_scan.h"
+
+namespace lastword::cleaner {
+namespace {
+
+using storage::BatchAt;
+using storage::DamagedRange;
+using storage::SegmentInfo;
+using storage::SegmentPtr;
+using storage::SegmentReader;
+
+bool is_listed(const storage::LogView& view, const SegmentInfo& info) {
+  return std::any_of(view.closed->begin(), view.closed->end(), [&](const SegmentPtr& segment) {
+    return segment->info.base_offset == info.base_offset &&
+           segment->info.generation == info.generation;
+  });
+}
+
+std::string at_position(std::uint64_t position) {
+  return ": position " + std::to_string(position) + ", ";
+}
+
+std::string offsets_text(Offset first, Offset last) {
+  return "offsets " + std::to_string(first) + " to " + std::to_string(last);
+}
+
+/// The same error with the place in front. What a batch does not tell by its checksum is damage
+/// too.
+Error in_batch(const std::string& path, const BatchAt& batch, const Error& why) {
+  const bool does_not_parse =
+      why.kind == ErrorKind::kCorruptBatch || why.kind == ErrorKind::kUnsupportedCompression;
+  const bool too_large = why.kind == ErrorKind::kInvalidRecord;
+  if (!does_not_parse && !too_large) return why;
+  return {ErrorKind::kDamaged,
+          path + at_position(batch.position) +
+              offsets_text(batch.header.base_offset, batch.header.last_offset()) + ": " + why.text};
+}
+
+const SegmentInfo* find_segment(const storage::LogView& view, const DamagedRange& range) {
+  const auto is_its = [&](const SegmentInfo& info) {
+    return info.base_offset == range.segment_base_offset &&
+           info.generation == range.segment_generation;
+  };
+  if (is_its(view.active)) return &view.active;
+  for (const SegmentPtr& segment : *view.closed) {
+    if (is_its(segment->info)) return &segment->info;
+  }
+  return nullptr;
+}
+
+/// Whether the range holds nothing but good batches now.
+Result<bool> is_repaired(const PassInput& input, const std::string& path,
+                         const DamagedRange& range) {
+  auto file = input.env.cache.open(path);
+  if (!file) {
+    if (file.error().kind == ErrorKind::kNotFound) return false;
+    return file.take_error();
+  }
+  Bytes buffer;
+  SegmentReader reader(*file,
+                       {.from = range.position,
+                        .to = range.position + range.length_bytes,
+                        .first_offset = range.first_offset,
+                        .last_offset = range.last_offset},
+                       buffer);
+  for (;;) {
+    auto batch = reader.next();
+    if (!batch && batch.error().kind == ErrorKind::kDamaged) return false;
+    if (!batch) return batch.take_error();
+    if (!*batch) return true;
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<storage::File>> Source::open(const SegmentPtr& segment) {
+  const std::string path = storage::segment_path(segment->directory, segment->info);
+  auto file = input_.env.cache.open(path);
+  if (file || file.error().kind != ErrorKind::kNotFound) return file;
+  if (!is_listed(input_.log.view(), segment->info)) {
+    return Error{ErrorKind::kCancelled, path + " has left the log"};
+  }
+  return Error{ErrorKind::kDamaged, path + " is missing"};
+}
+
+Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
+                                const std::function<Result<bool>(const BatchAt&)>& each) {
+  const SegmentInfo& info = segment->info;
+  const std::string path = storage::segment_path(segment->directory, info);
+  auto file = open(segment);
+  if (!file) return file.take_error();
+  SegmentReader reader(*file, SegmentReader::Range::of_segment(info.base_offset, to), buffer_);
+  std::uint32_t checksum = 0;
+  last_good_ = info.base_offset - 1;
+  for (;;) {
+    if (input_.cancelled && input_.cancelled()) {
+      return Error{ErrorKind::kCancelled, "the pass was cancelled"};
+    }
+    auto batch = reader.next();
+    if (!batch && batch.error().kind == ErrorKind::kDamaged) {
+      return damaged(segment, reader, batch.error());
+    }
+    if (!batch) return batch.take_error();
+    if (!*batch) break;
+    const auto bytes = static_cast<std::int64_t>((*batch)->bytes.size());
+    read_bytes_ += bytes;
+    input_.throttle.take(bytes);
+    checksum = crc32c((*batch)->bytes, checksum);
+    auto more = each(**batch);
+    if (!more) return in_batch(path, **batch, more.error());
+    if (!*more) return {};
+    last_good_ = (*batch)->header.last_offset();
+  }
+  if (to == info.size_bytes && checksum != info.checksum) {
+    return Error{ErrorKind::kDamaged,
+                 path + at_position(0) + offsets_text(info.base_offset, info.last_offset) +
+                     ": the checksum of the whole file does not hold, though those of its batches "
+                     "do: a base offset has changed; restore the file"};
+  }
+  return {};
+}
+
+/// Lists what the reader stopped at as a damaged range.
+Error Source::damaged(const SegmentPtr& segment, SegmentReader& reader, const Error& why) {
+  const SegmentInfo& info = segment->info;
+  DamagedRange range{.segment_base_offset = info.base_offset,
+                     .segment_generation = info.generation,
+                     .position = reader.position(),
+                     .length_bytes = 0,
+                     .first_offset = last_good_ + 1,
+                     .last_offset = info.last_offset};
+  auto end = reader.skip_damage();
+  if (!end) return end.take_error();
+  range.length_bytes = *end - range.position;
+  if (*end < info.size_bytes) {
+    auto next = reader.next();
+    if (next && *next) range.last_offset = (*next)->header.base_offset - 1;
+  }
+  range.last_offset = std::max(range.last_offset, range.first_offset);
+  if (auto added = input_.log.add_damage(range); !added) return added.take_error();
+  return {ErrorKind::kDamaged,
+          storage::segment_path(segment->directory, info) + at_position(range.position) +
+              offsets_text(range.first_offset, range.last_offset) + ": " + why.text};
+}
+
+Result<> verify_damage(const PassInput& input) {
+  const storage::LogView view = input.log.view();
+  for (const DamagedRange& range : view.damaged) {
+    const SegmentInfo* const info = find_segment(view, range);
+    if (info != nullptr) {
+      const std::string path = storage::segment_path(input.log.identity().directory, *info);
+      auto repaired = is_repaired(input, path, range);
+      if (!repaired) return repaired.take_error();
+      if (!*repaired) {
+        return Error{ErrorKind::kDamaged,
+                     path + at_position(range.position) +
+                         offsets_text(range.first_offset, range.last_offset) +
+                         " may be lost: restore the file from a copy, or delete the topic"};
+      }
+    }
+    LW_TRY(input.log.remove_damage(range));
+  }
+  return {};
+}
+
+}  // namespace lastword::cleaner
