@@ -132,6 +132,13 @@ TEST_F(ProducerStateTest, StartsAHigherEpochAtSequenceZero) {
   EXPECT_EQ(refusal({.epoch = 2, .sequence = 5}), ErrorKind::kInvalidProducerEpoch);
 }
 
+TEST_F(ProducerStateTest, DoesNotTakeABatchOfAnOlderEpochForADuplicate) {
+  note({.epoch = 2, .sequence = 0, .offset = 0});
+  note({.epoch = 2, .sequence = 1, .offset = 1});
+  note({.epoch = 3, .sequence = 0, .offset = 2});
+  EXPECT_TRUE(accepted({.epoch = 3, .sequence = 1}));
+}
+
 TEST_F(ProducerStateTest, WrapsSequencesAround) {
   note({.sequence = kSequenceMax, .count = 1});
   EXPECT_TRUE(accepted({.sequence = 0}));

@@ -196,6 +196,16 @@ TEST(SegmentReader, FindsBatchesBehindZerosAndJunk) {
   }
 }
 
+TEST(SegmentReader, FindsABatchWhoseHeaderLiesAcrossTheEndOfItsReadAhead) {
+  constexpr std::size_t kReadAheadBytes = 512u << 10;
+  for (std::size_t inside = 1; inside <= kBatchHeaderBytes; ++inside) {
+    Log log = Log::of(2);
+    log.add(Bytes(kReadAheadBytes - inside - log.bytes.size()));
+    log.add(batch_at(2));
+    EXPECT_EQ(read_all(log.bytes).offsets, offsets(0, 3)) << inside;
+  }
+}
+
 TEST(SegmentReader, DoesNotTakeAValueForABatch) {
   // A value that is itself a batch, in a batch whose own CRC does not hold.
   const Bytes inner = batch_at(1'000'000);

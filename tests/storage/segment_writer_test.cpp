@@ -224,23 +224,26 @@ TEST_F(SegmentWriterTest, SaysWhenItsIndexesAreFull) {
 // ---- resume --------------------------------------------------------------------------------
 
 TEST_F(SegmentWriterTest, GoesOnWhereItStopped) {
-  options_.index_interval_bytes = 100;
+  options_.index_interval_bytes = 250;
+  const auto append_some = [this](Offset from, Offset to) {
+    for (; from < to; ++from) ASSERT_TRUE(append_sized(from, 30, 100 + from % 7 + from / 5));
+  };
   create({});
-  for (Offset offset = 0; offset < 20; ++offset) ASSERT_TRUE(append_sized(offset, 30, offset));
+  append_some(0, 21);
   ASSERT_TRUE(writer_->save_indexes(true));
   auto resumed = resume(writer_->info());
   ASSERT_TRUE(resumed) << resumed.error().text;
-  auto original = std::exchange(writer_, std::move(*resumed));
-  for (Offset offset = 20; offset < 40; ++offset) ASSERT_TRUE(append_sized(offset, 30, offset));
-  const Bytes bytes = content();
-  EXPECT_EQ(writer_->info().checksum, crc32c(bytes));
-  EXPECT_EQ(writer_->info().records, 40);
+  writer_ = std::move(*resumed);
+  append_some(21, 40);
+  const auto stopped = std::move(writer_);
 
-  // The same as if it had never stopped.
   create({.base_offset = 0, .generation = 1});
-  for (Offset offset = 0; offset < 40; ++offset) ASSERT_TRUE(append_sized(offset, 30, offset));
-  auto again = resume({});
-  EXPECT_EQ(content("00000000000000000000.1.log"), bytes);
+  append_some(0, 40);
+  EXPECT_EQ(content("00000000000000000000.log"), content("00000000000000000000.1.log"));
+  EXPECT_EQ(stopped->offset_index().encode(), writer_->offset_index().encode());
+  SegmentInfo info = stopped->info();
+  info.generation = 1;
+  EXPECT_EQ(info, writer_->info());
 }
 
 TEST_F(SegmentWriterTest, RefusesToResumeWithIndexesOfAnother) {
@@ -357,6 +360,23 @@ TEST_F(SegmentWriterTest, CutsAWriteBackThatFailedHalfway) {
   EXPECT_EQ(content().size(), writer_->info().size_bytes);
 }
 
+TEST_F(SegmentWriterTest, CutsAWriteBackThatRanOutOfSpaceHalfway) {
+  create({});
+  ASSERT_TRUE(append_sized(0, 100));
+  const SegmentInfo info = writer_->info();
+  // As on a file system where taking space means nothing.
+  auto file = test_.cache.open(writer_->path());
+  ASSERT_TRUE((*file)->truncate(info.size_bytes));
+  test_.files.limit_space(test_.files.space_used() + 50);
+  EXPECT_EQ(append_sized(1, 100).error().kind, ErrorKind::kDiskFull);
+  EXPECT_EQ(content().size(), info.size_bytes);
+
+  test_.files.limit_space(1 << 20);
+  test_.calls.clear();
+  ASSERT_TRUE(append_sized(1, 100));
+  EXPECT_EQ(test_.calls.count(CallKind::kAllocate), 1u) << "cutting has given the space back";
+}
+
 TEST_F(SegmentWriterTest, TrimCutsWhatLiesBehindItsData) {
   create({});
   ASSERT_TRUE(append_sized(0, 100));
@@ -383,7 +403,9 @@ TEST_F(SegmentWriterTest, KeepsTheOrderOfBatchesLargerThanItsBuffer) {
   options_.write_buffer_bytes = 1000;
   create({});
   for (Offset offset = 0; offset < 20; ++offset) {
-    ASSERT_TRUE(append_sized(offset, offset % 3 == 0 ? 5000 : 100));
+    const bool large = offset % 3 == 0;
+    ASSERT_TRUE(append_sized(offset, large ? 5000 : 100));
+    EXPECT_EQ(content().size() == writer_->info().size_bytes, large) << "not held back";
   }
   ASSERT_TRUE(writer_->trim());
   EXPECT_EQ(crc32c(content()), writer_->info().checksum);
