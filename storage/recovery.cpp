@@ -72,6 +72,7 @@ class Recovery {
   Result<> open_fenced();
   Result<> load_producer_state();
   Result<> save();
+  void write_fence();
 
   void forget_damage(const SegmentInfo& row, std::uint64_t from);
   void note_damage(const DamagedRange& range, const SegmentInfo& row);
@@ -378,7 +379,10 @@ Result<> Recovery::save() {
     LW_TRY(writer->sync_data());
     LW_TRY(writer->save_indexes(sync));
   }
-  LW_TRY(writer_->sync_data());
+  if (auto synced = writer_->sync_data(); !synced) {
+    write_fence();
+    return synced;
+  }
   LW_TRY(writer_->save_indexes(sync));
   auto snapshot = save_producers(env_, directory_, producers_, log_end_);
   if (!snapshot) return snapshot.take_error();
@@ -395,6 +399,17 @@ Result<> Recovery::save() {
     LW_TRY(env_.files.remove(path_in(directory_, producer_snapshot_name(*stale))));
   }
   return {};
+}
+
+/// The next attempt must not believe what it reads behind the recovery point: a copy of it will be
+/// synced instead.
+void Recovery::write_fence() {
+  auto saved = load_manifest(env_, directory_);
+  if (!saved || saved->segments.back().base_offset > saved->recovery_point) return;
+  saved->fence = Fence{saved->recovery_point, saved->segments.back().size_bytes};
+  if (auto done = save_manifest(env_, directory_, *saved, true); !done) {
+    report(Severity::kError, "the fence could not be written down: " + done.error().text);
+  }
 }
 
 void Recovery::forget_damage(const SegmentInfo& row, std::uint64_t from) {

@@ -50,7 +50,9 @@ class CrashingLog : public LogFixture {
     const Offset expected = log->offsets().log_end;
     auto appended = log->append(batch);
     if (!appended && !stopped()) {
-      EXPECT_EQ(appended.error().kind, ErrorKind::kFenced) << appended.error().text;
+      const ErrorKind kind = appended.error().kind;
+      EXPECT_TRUE(kind == ErrorKind::kFenced || kind == ErrorKind::kStorage)
+          << appended.error().text;
       return;
     }
     // Also what did not return may be there afterwards.
@@ -69,6 +71,14 @@ class CrashingLog : public LogFixture {
 
   void sync_log() {
     if (running() && log->sync()) told();
+  }
+  void heal_log() {
+    if (!running()) return;
+    auto healed = log->heal();
+    if (!healed) return;
+    told();
+    // What the copy did not reach is gone, and its offsets may be given out.
+    forget_from(healed->log_end);
   }
   void roll_log() {
     if (running() && log->close_active()) told();
@@ -133,6 +143,7 @@ class CrashingLog : public LogFixture {
   void compare_after(CrashKind kind) {
     start();
     auto opened = try_open();
+    if (!opened) opened = try_open();  // a call was made to fail once
     ASSERT_TRUE(opened) << opened.error().text;
     log = *std::move(opened);
     const bool promised = durability == Durability::kFsync || kind == CrashKind::kProcess;
@@ -162,6 +173,21 @@ class CrashingLog : public LogFixture {
     std::int64_t producer_id = kNoProducerId;
     BatchSpec spec{};
   };
+
+  void forget_from(Offset end) {
+    std::erase_if(batches_, [&](const auto& known) { return known.second.last >= end; });
+    attempted_end_ = end;
+    count_sequences();
+  }
+  void count_sequences() {
+    for (auto& [producer_id, sequence] : sequences_) sequence = 0;
+    for (const auto& [base, known] : batches_) {
+      if (known.producer_id < 0) continue;
+      auto& sequence = sequences_[known.producer_id];
+      const auto count = static_cast<std::int32_t>(known.spec.records.size());
+      sequence = std::max(sequence, known.spec.base_sequence + count);
+    }
+  }
 
   /// What the log said, to whomever, holds from then on.
   void told() {
@@ -245,13 +271,7 @@ class CrashingLog : public LogFixture {
       return known.second.last >= offsets.log_end || lost_.contains(known.first);
     });
     lost_.clear();
-    for (auto& [producer_id, sequence] : sequences_) sequence = 0;
-    for (const auto& [base, known] : batches_) {
-      if (known.producer_id < 0) continue;
-      auto& sequence = sequences_[known.producer_id];
-      const auto count = static_cast<std::int32_t>(known.spec.records.size());
-      sequence = std::max(sequence, known.spec.base_sequence + count);
-    }
+    count_sequences();
     const Bytes all = read_all(offsets.log_start);
     std::set<Offset> there;
     for (const BatchHeader& header : headers_of(all)) there.insert(header.base_offset);
