@@ -42,6 +42,10 @@ class TopicStore::Impl {
   void load(int threads) EXCLUDES(change_mutex_);
   void load_failed() EXCLUDES(change_mutex_);
   void stop_loading() { logs_.stop(); }
+  void wait_until_tidy() EXCLUDES(change_mutex_) {
+    Lock lock(change_mutex_);
+    if (tidying_.joinable()) tidying_.join();
+  }
   Result<TopicOptions> check(const NewTopic& topic) const EXCLUDES(change_mutex_);
   Result<TopicPtr> create(const NewTopic& topic) EXCLUDES(change_mutex_);
   Result<TopicPtr> remove(const std::string& name) EXCLUDES(change_mutex_);
@@ -291,6 +295,7 @@ Result<std::unique_ptr<TopicStore>> TopicStore::open(FileSystem& files, const Cl
 
 void TopicStore::load(int threads) { impl_->load(threads); }
 void TopicStore::load_failed() { impl_->load_failed(); }
+void TopicStore::wait_until_tidy() { impl_->wait_until_tidy(); }
 void TopicStore::stop_loading() { impl_->stop_loading(); }
 std::shared_ptr<const Topics> TopicStore::topics() const { return impl_->topics(); }
 

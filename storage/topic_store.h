@@ -77,6 +77,9 @@ class TopicStore {
   /// reported and retried by load_failed(), which is to be called now and then.
   void load(int threads);
   void load_failed();
+  /// load() leaves folders of removed topics to a thread of its own; this waits until they are
+  /// gone.
+  void wait_until_tidy();
   /// From now on load() begins no further log; it returns soon.
   void stop_loading();
 
