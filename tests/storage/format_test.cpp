@@ -7,8 +7,10 @@
 #include <string>
 
 #include "storage/file_names.h"
+#include "storage/identity.h"
 #include "storage/manifest.h"
 #include "storage/producer_state.h"
+#include "storage/topics_file.h"
 #include "tests/support/hex.h"
 
 namespace lastword::storage {
@@ -95,6 +97,34 @@ TEST(Format, ShowsAProducerSnapshot) {
   const auto decoded = ProducerState::decode(bytes, 10, 1000);
   ASSERT_TRUE(decoded) << decoded.error().text;
   EXPECT_EQ(decoded->first.encode(10), bytes);
+}
+
+TEST(Format, ShowsAnIdentity) {
+  Identity identity;
+  for (std::size_t i = 0; i < identity.cluster_id.size(); ++i) {
+    identity.cluster_id[i] = std::byte(0x20 + i);
+    identity.hash_key[i] = std::byte(0x40 + i);
+  }
+  identity.next_producer_id = 1001;
+  identity.boot_id = "boot-7";
+  EXPECT_EQ(to_hex(encode(identity)), to_hex(example("identity")));
+  const auto decoded = decode_identity(example("identity"));
+  ASSERT_TRUE(decoded) << decoded.error().text;
+  EXPECT_EQ(*decoded, identity);
+}
+
+TEST(Format, ShowsTopics) {
+  StoredTopic topic{.in_file = true, .overrides = {{"cleanup.policy", "compact"}}};
+  RemovedTopic removed{.name = "old", .partitions = 2};
+  for (std::size_t i = 0; i < topic.id.size(); ++i) {
+    topic.id[i] = std::byte(0x10 + i);
+    removed.id[i] = std::byte(0x30 + i);
+  }
+  const TopicsFile topics{.topics = {{"addresses", topic}}, .removed = {removed}};
+  EXPECT_EQ(to_hex(encode(topics)), to_hex(example("topics")));
+  const auto decoded = decode_topics(example("topics"));
+  ASSERT_TRUE(decoded) << decoded.error().text;
+  EXPECT_EQ(*decoded, topics);
 }
 
 TEST(Format, NamesEveryFile) {

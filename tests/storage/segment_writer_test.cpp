@@ -229,12 +229,12 @@ TEST_F(SegmentWriterTest, GoesOnWhereItStopped) {
     for (; from < to; ++from) ASSERT_TRUE(append_sized(from, 30, 100 + from % 7 + from / 5));
   };
   create({});
-  append_some(0, 21);
+  append_some(0, 20);
   ASSERT_TRUE(writer_->save_indexes(true));
   auto resumed = resume(writer_->info());
   ASSERT_TRUE(resumed) << resumed.error().text;
   writer_ = std::move(*resumed);
-  append_some(21, 40);
+  append_some(20, 40);
   const auto stopped = std::move(writer_);
 
   create({.base_offset = 0, .generation = 1});
