@@ -157,7 +157,10 @@ struct Source {
   Reader& in;
   std::string path{};
 
-  void add_to_path(const char* name) { path = path.empty() ? name : name + ("." + path); }
+  void add_to_path(const char* name) {
+    if (!path.empty()) path.insert(0, 1, '.');
+    path.insert(0, name);
+  }
 };
 
 template <Struct S>
@@ -278,10 +281,7 @@ Result<> MessageCodec<M>::read(Reader& in, M& message, std::int16_t version) {
   codec::Source source{in};
   codec::read_struct(source, message, {version, M::api.flexible(version)});
   if (!in.failed()) return {};
-  return Error{ErrorKind::kMalformed, std::string(M::api.name) + " version " +
-                                          std::to_string(version) + ": " + source.path +
-                                          " (at byte " + std::to_string(in.position()) +
-                                          " of the body) " + std::string(in.reason())};
+  return decode_error(M::api, version, source.path, in);
 }
 
 }  // namespace lastword

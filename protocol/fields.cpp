@@ -35,4 +35,17 @@ DecodeLimits DecodeRules::limits(std::size_t wire_bytes) const {
   return {.elements_max = elements_max, .memory_bytes_max = std::min(memory, memory_bytes_max)};
 }
 
+Error decode_error(const Api& api, std::int16_t version, const std::string& path,
+                   const Reader& in) {
+  std::string text(api.name);
+  text += " version " + std::to_string(version) + ": " + path;
+  text += " (at byte " + std::to_string(in.position()) + " of the body) ";
+  text += in.reason();
+  return {ErrorKind::kMalformed, text};
+}
+
+Error surplus_error(const Api& api) {
+  return {ErrorKind::kMalformed, std::string(api.name) + ": bytes after the last field"};
+}
+
 }  // namespace lastword

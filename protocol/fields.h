@@ -114,6 +114,10 @@ inline constexpr std::size_t kMemoryFloor = 4096;
 inline constexpr DecodeRules kRequestRules{.surplus_ignored = true};
 inline constexpr DecodeRules kResponseRules{.memory_ratio = 64, .memory_bytes_max = 512u << 20};
 
+/// kMalformed, with a text that names API and field: `path` is where `in` failed.
+Error decode_error(const Api& api, std::int16_t version, const std::string& path, const Reader& in);
+Error surplus_error(const Api& api);
+
 /// The two directions. Defined in codec.h and compiled once for each message, in messages/*.cpp.
 template <Message M>
 struct MessageCodec {
@@ -144,7 +148,7 @@ Result<M> decode(ByteView body, std::int16_t version, const DecodeRules& rules =
   M message;
   LW_TRY(MessageCodec<M>::read(in, message, version));
   if (!in.done() && !rules.surplus_ignored) {
-    return Error{ErrorKind::kMalformed, std::string(M::api.name) + ": bytes after the last field"};
+    return surplus_error(M::api);
   }
   return message;
 }

@@ -35,6 +35,11 @@ Result<std::int32_t> read_response_header(Reader& in, const Api& api, std::int16
   return Error{ErrorKind::kMalformed, "response header: " + std::string(in.reason())};
 }
 
+Error correlation_error(std::int32_t answered, std::int32_t expected) {
+  return {ErrorKind::kMalformed, "the answer is to request " + std::to_string(answered) +
+                                     ", not to " + std::to_string(expected)};
+}
+
 void begin_request(Writer& out, const Api& api, const RequestHeader& header) {
   out.number(std::int32_t{0});
   out.number(header.api_key);

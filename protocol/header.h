@@ -41,6 +41,9 @@ void begin_request(Writer& out, const Api& api, const RequestHeader& header);
 void begin_response(Writer& out, const Api& api, std::int16_t version, std::int32_t correlation_id);
 Parts finish_frame(Writer& out);
 
+/// kMalformed: an answer to another request than the one expected.
+Error correlation_error(std::int32_t answered, std::int32_t expected);
+
 /// Decodes the body of a request whose header was read from `in`; surplus bytes are ignored.
 template <Message M>
 Result<M> decode_request(const Reader& in, std::int16_t version) {
@@ -75,8 +78,7 @@ Result<M> decode_response(ByteView frame, std::int16_t version, std::int32_t cor
   const Result<std::int32_t> answered = read_response_header(in, M::api, version);
   if (!answered) return answered.error();
   if (*answered != correlation_id) {
-    return Error{ErrorKind::kMalformed, "the answer is to request " + std::to_string(*answered) +
-                                            ", not to " + std::to_string(correlation_id)};
+    return correlation_error(*answered, correlation_id);
   }
   return decode<M>(in.rest(), version, kResponseRules);
 }

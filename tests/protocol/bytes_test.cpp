@@ -27,7 +27,9 @@ TEST(Writer, WritesVarintsLowBitsFirst) {
 
 TEST(Writer, CutsAStringThatIsTooLongBeforeABrokenCharacter) {
   Writer out;
-  out.blob(std::string(kStringBytesMax - 1, 'a') + "\xc3\xa9", false);
+  std::string text(kStringBytesMax - 1, 'a');
+  text.append("\xc3\xa9");
+  out.blob(text, false);
   const Bytes wire = out.take();
   EXPECT_EQ(wire.size(), 2 + kStringBytesMax - 1);
   EXPECT_EQ(std::to_integer<char>(wire.back()), 'a');

@@ -20,7 +20,9 @@ namespace {
 
 template <class M>
 std::string title(std::int16_t version) {
-  return std::string(M::api.name) + " version " + std::to_string(version);
+  std::string text(M::api.name);
+  text.append(" version ").append(std::to_string(version));
+  return text;
 }
 
 template <class M>
