@@ -25,7 +25,7 @@ target_compile_options(lastword_flags INTERFACE
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Wrong about std::string concatenation in g++ 12 (GCC bug 105651).
-  target_compile_options(lastword_flags INTERFACE -Wno-restrict)
+  target_compile_options(lastword_flags INTERFACE -Wno-restrict -Wno-stringop-overflow)
   # Wrong about moved strings at -O1, and about more under sanitizers; the release build has them.
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(lastword_flags INTERFACE -Wno-array-bounds)
