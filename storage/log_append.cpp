@@ -141,19 +141,17 @@ Result<> Log::Impl::roll() {
   LW_TRY(settle_manifest());
   if (fsync()) LW_TRY(sync_everything());
   SegmentWriter& writer = *committed_.writer;
-  const ProducerState& producers = producers_;
-  const Offset end = offsets().log_end;
-  std::optional<Offset> snapshot = committed_.manifest.producer_snapshot;
   auto prepared = env_.reserve.with_reserve([&]() -> Result<> {
     LW_TRY(writer.trim());
-    LW_TRY(writer.save_indexes(fsync()));
-    if (!fsync()) return {};
-    auto saved = save_producers(env_, identity_.directory, producers, end);
-    if (!saved) return saved.take_error();
-    snapshot = *saved;
-    return {};
+    return writer.save_indexes(fsync());
   });
   if (!prepared) return prepared;
+  std::optional<Offset> snapshot = committed_.manifest.producer_snapshot;
+  if (fsync()) {
+    auto saved = save_producers(env_, identity_.directory, producers_, offsets().log_end);
+    if (!saved) return saved.take_error();
+    snapshot = *saved;
+  }
   return begin_segment(std::make_shared<Segment>(Segment{writer.info(), identity_.directory}),
                        snapshot);
 }

@@ -18,6 +18,7 @@
 
 #include "storage/batch_walk.h"
 #include "storage/log.h"
+#include "storage/log_state.h"
 #include "storage/recovery.h"
 #include "storage/segment_scan.h"
 
@@ -57,63 +58,12 @@ class Log::Impl {
   const Identity& identity() const { return identity_; }
 
  private:
-  using DamageList = std::vector<DamagedRange>;
-
-  /// What readers see, all of one moment.
-  struct State {
-    std::shared_ptr<const SegmentList> closed{};
-    std::shared_ptr<SegmentWriter> writer{};  // only its published indexes may be looked at
-    SegmentInfo active{};                     // as written
-    SegmentInfo readable{};                   // the active segment below the high watermark
-    SegmentInfo
-        durable{};  // the segment with the durable end, up to it; the active one under fsync
-    Offset durable_end = 0;
-    Offsets offsets{};
-    Offset clean_end = 0;
-    std::shared_ptr<const DamageList> damaged{};
-    std::shared_ptr<const std::vector<LeaderEpoch>> leader_epochs{};
-    std::vector<SegmentPtr> unsynced{};  // closed without a sync (durability os)
-    std::uint64_t unsynced_bytes = 0;    // appended since the last sync
-    std::int64_t unsynced_records = 0;
-    std::uint64_t unsaved_bytes = 0;  // appended since the last checkpoint
-    bool closed_down = false;
-  };
-
-  /// Everything that one manifest write changes, before it does.
-  struct Change {
-    Manifest manifest{};  // without the segments
-    std::shared_ptr<const SegmentList> closed{};
-    std::shared_ptr<SegmentWriter> writer{};
-    SegmentInfo active_row{};
-    std::vector<SegmentInfo> behind_fence{};
-  };
-
-  /// Up to where one sync makes things durable.
-  struct SyncPoint {
-    std::vector<SegmentPtr> closed{};
-    SegmentInfo active{};
-    Offset end = 0;
-    std::uint64_t bytes = 0;
-    std::int64_t records = 0;
-    bool needed = false;
-  };
-
-  /// A segment to read from, with what a reader must know of it.
-  struct Place {
-    SegmentInfo info{};
-    std::shared_ptr<const DamageList> damaged{};
-  };
-  struct ReadView {
-    std::shared_ptr<const SegmentList> closed{};
-    SegmentInfo readable{};
-    std::shared_ptr<const DamageList> damaged{};
-    Offsets offsets{};
-    std::size_t count() const { return closed->size() + 1; }
-    const SegmentInfo& info(std::size_t i) const {
-      return i < closed->size() ? (*closed)[i]->info : readable;
-    }
-    Place place(std::size_t i) const { return {info(i), damaged}; }
-  };
+  using DamageList = LogDamageList;
+  using State = LogState;
+  using Change = LogChange;
+  using SyncPoint = LogSyncPoint;
+  using Place = LogPlace;
+  using ReadView = LogReadView;
 
   bool fsync() const { return env_.durability == Durability::kFsync; }
   void report(Severity severity, const std::string& text) const;

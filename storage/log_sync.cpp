@@ -139,23 +139,17 @@ Result<> Log::Impl::save_checkpoint(bool sync_indexes) {
   LW_TRY(writable());
   LW_TRY(sync_everything());
   SegmentWriter& writer = *committed_.writer;
-  const ProducerState& producers = producers_;
+  LW_TRY(env_.reserve.with_reserve([&] { return writer.save_indexes(sync_indexes); }));
   const Offset end = offsets().log_end;
-  Change next = change();
-  auto prepared = env_.reserve.with_reserve([&]() -> Result<> {
-    LW_TRY(writer.save_indexes(sync_indexes));
-    auto snapshot = save_producers(env_, identity_.directory, producers, end);
-    if (!snapshot) return snapshot.take_error();
-    next.manifest.producer_snapshot = *snapshot;
-    return {};
-  });
-  if (!prepared) return prepared;
+  auto snapshot = save_producers(env_, identity_.directory, producers_, end);
+  if (!snapshot) return snapshot.take_error();
   const auto stale = committed_.manifest.producer_snapshot;
-  const auto snapshot = next.manifest.producer_snapshot;
+  Change next = change();
+  next.manifest.producer_snapshot = *snapshot;
   next.manifest.recovery_point = end;
   next.active_row = writer.info();
   LW_TRY(commit(std::move(next), true, [](State& state) { state.unsaved_bytes = 0; }));
-  if (stale && stale != snapshot) {
+  if (stale && stale != *snapshot) {
     remove_file(path_in(identity_.directory, producer_snapshot_name(*stale)));
   }
   return {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/batch_walk.h"
+#include "storage/disk_reserve.h"
 #include "storage/file_cache.h"
 #include "storage/file_names.h"
 #include "storage/segment_scan.h"
@@ -73,7 +74,8 @@ Result<std::optional<Offset>> save_producers(const Environment& env, const std::
                                              const ProducerState& producers, Offset end) {
   if (producers.size() == 0) return std::optional<Offset>();
   const std::string path = path_in(directory, producer_snapshot_name(end));
-  LW_TRY(replace_whole(env.files, path, producers.encode(end), true));
+  const Bytes bytes = producers.encode(end);
+  LW_TRY(env.reserve.with_reserve([&] { return replace_whole(env.files, path, bytes, true); }));
   return std::optional(end);
 }
 
