@@ -10,8 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,16 +40,15 @@ class StoreFixture {
   ManualClock clock{};
   MemoryFileSystem files{&clock};
   BrokerOptions options{};
-  std::vector<std::string> lines{};  // of the operator's log
+  std::vector<std::string> lines{};  // of the operator's log; see note()
   std::unique_ptr<storage::TopicStore> store{};
   std::unique_ptr<cleaner::Cleaner> cleaner{};
 
   /// False if a crash point was reached on the way.
   bool start() {
     auto opened = storage::TopicStore::open(
-        files, clock, options,
-        [this](storage::Severity, const std::string& line) { lines.push_back(line); });
-    if (!opened) return lines.push_back(opened.error().text), false;
+        files, clock, options, [this](storage::Severity, const std::string& line) { note(line); });
+    if (!opened) return note(opened.error().text), false;
     store = std::move(*opened);
     store->load(1);
     cleaner = std::make_unique<cleaner::Cleaner>(
@@ -179,6 +180,7 @@ class StoreFixture {
     return false;
   }
   bool said(const std::string& text) const {
+    const std::lock_guard lock(lines_mutex_);
     for (const std::string& line : lines) {
       if (line.find(text) != std::string::npos) return true;
     }
@@ -186,11 +188,17 @@ class StoreFixture {
   }
 
   std::string last_error{};
-  int changes = 0;  // calls of the cleaner's `changed`
+  std::atomic<int> changes = 0;  // calls of the cleaner's `changed`
 
  private:
+  void note(const std::string& line) {
+    const std::lock_guard lock(lines_mutex_);
+    lines.push_back(line);
+  }
+
   static constexpr auto kPatience = std::chrono::seconds(10);
   mutable std::shared_ptr<storage::Log> log_{};
+  mutable std::mutex lines_mutex_{};
 };
 
 /// A topic that is compacted as soon as its segment is closed: short times, no ratio.
