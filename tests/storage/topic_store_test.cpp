@@ -1,118 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// Topics come and go: by calls, by the config file, and by stops in between.
 #include "storage/topic_store.h"
-
-#include <algorithm>
-#include <set>
-#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "storage/data_directory.h"
-#include "storage/disk_reserve.h"
-#include "storage/file_names.h"
-#include "storage/topics_file.h"
-#include "tests/support/batches.h"
-#include "tests/support/manual_clock.h"
-#include "tests/support/memory_file_system.h"
-#include "tests/support/recording_file_system.h"
-#include "tests/support/text_bytes.h"
+#include <atomic>
+#include <thread>
+
+#include "tests/storage/topic_store_fixture.h"
 
 namespace lastword::storage {
 namespace {
 
-using std::chrono::steady_clock;
 using test::CallKind;
 using test::CrashKind;
 
 constexpr test::PowerCut kDropped{.unsynced = test::Unsynced::kDropped};
 
-class Store : public testing::Test {
- protected:
-  Store() {
-    options_.data_dir = "/data";
-    options_.file = "lastword.json";
-    options_.limits.disk_reserve_bytes = 0;
-  }
-
-  Result<std::unique_ptr<TopicStore>> try_open() {
-    return TopicStore::open(files_, clock_, options_, [this](Severity, const std::string& line) {
-      const std::lock_guard lock(reports_mutex_);
-      reports_.push_back(line);
-    });
-  }
-  /// A daemon's start, the logs open.
-  void start() {
-    store_.reset();
-    auto opened = try_open();
-    ASSERT_TRUE(opened) << opened.error().text;
-    store_ = *std::move(opened);
-    store_->load(2);
-  }
-  void crash(CrashKind kind, const test::PowerCut& cut = {}, std::uint64_t seed = 1) {
-    store_.reset();
-    memory_.crash(seed, kind, cut);
-  }
-  void stop() {
-    auto closed = store_->close(steady_clock::now() + std::chrono::minutes(1));
-    ASSERT_TRUE(closed) << closed.error().text;
-    store_.reset();
-  }
-
-  TopicPtr create(const std::string& name, std::int32_t partitions = 1,
-                  std::map<std::string, std::string> overrides = {}) {
-    auto topic = store_->create({name, partitions, std::move(overrides)});
-    EXPECT_TRUE(topic) << topic.error().text;
-    return topic ? *topic : nullptr;
-  }
-  ErrorKind create_error(const TopicStore::NewTopic& topic) {
-    const auto made = store_->create(topic);
-    EXPECT_FALSE(made) << "was made";
-    const auto checked = store_->check(topic);
-    EXPECT_FALSE(checked) << "check() must say what create() says";
-    EXPECT_EQ(made.error().text, checked.error().text);
-    return made.error().kind;
-  }
-  std::shared_ptr<Log> log(const std::string& topic, std::int32_t index = 0) {
-    const auto partition = store_->partition(topic, index);
-    return partition ? partition->log() : nullptr;
-  }
-  void append(const std::string& topic, const std::string& value, std::int32_t index = 0) {
-    const auto opened = log(topic, index);
-    ASSERT_TRUE(opened);
-    auto batch = test::checked_batch({.records = {{.key = "k", .value = value}}});
-    const auto appended = opened->append(batch);
-    ASSERT_TRUE(appended) << appended.error().text;
-    ASSERT_TRUE(opened->sync());
-  }
-  Offset end(const std::string& topic, std::int32_t index = 0) {
-    const auto opened = log(topic, index);
-    return opened ? opened->offsets().log_end : -1;
-  }
-  std::set<std::string> folders() {
-    const auto names = memory_.list("/data");
-    std::set<std::string> found;
-    for (const std::string& name : *names) {
-      if (parse_partition_directory_name(name) || is_deleted_directory_name(name)) {
-        found.insert(name);
-      }
-    }
-    return found;
-  }
-  bool reported(const std::string& words) {
-    const std::lock_guard lock(reports_mutex_);
-    return std::ranges::any_of(
-        reports_, [&](const std::string& line) { return line.find(words) != std::string::npos; });
-  }
-  using Names = std::set<std::string>;
-
-  test::ManualClock clock_;
-  test::MemoryFileSystem memory_{&clock_};
-  test::RecordingFileSystem files_{memory_};
-  BrokerOptions options_;
-  std::mutex reports_mutex_;
-  std::vector<std::string> reports_;
-  std::unique_ptr<TopicStore> store_;
-};
+class Store : public StoreFixture {};
 
 // ---- creating ------------------------------------------------------------------------------
 
@@ -393,148 +298,6 @@ TEST_F(Store, AStartWhoseFileTakesPartitionsAwayIsRefused) {
   stop();
   options_.topics["a"].partitions = 1;
   EXPECT_EQ(try_open().error().kind, ErrorKind::kInvalidPartitions);
-}
-
-// ---- starting ------------------------------------------------------------------------------
-
-TEST_F(Store, ASecondDaemonIsKeptOut) {
-  start();
-  EXPECT_EQ(try_open().error().kind, ErrorKind::kStorage);
-}
-
-TEST_F(Store, AListedTopicWithoutFolderIsMadeAnew) {
-  start();
-  create("a", 2);
-  stop();
-  ASSERT_TRUE(memory_.remove_tree("/data/a-1"));
-  start();
-  EXPECT_EQ(end("a", 1), 0);
-  append("a", "x", 1);
-}
-
-TEST_F(Store, UnknownFoldersAreLeftAloneWithOneWarning) {
-  start();
-  stop();
-  for (const char* name : {"/data/stranger-0", "/data/stranger-1", "/data/lost+found"}) {
-    ASSERT_TRUE(memory_.create_directories(name));
-  }
-  reports_.clear();
-  start();
-  EXPECT_EQ(reports_.size(), 1u);
-  EXPECT_TRUE(reported("stranger-0, stranger-1"));
-  EXPECT_TRUE(memory_.status("/data/stranger-0")->exists);
-}
-
-TEST_F(Store, APartitionThatCannotBeOpenedIsReportedOnceAndTriedAgain) {
-  start();
-  create("a", 2);
-  append("a", "x", 1);
-  stop();
-  reports_.clear();
-  files_.fail_call(CallKind::kOpen, 3);  // after identity and topics
-  start();
-  const auto failed = log("a", 0) ? store_->partition("a", 1) : store_->partition("a", 0);
-  EXPECT_EQ(failed->log(), nullptr);
-  EXPECT_NE(failed->failure(), "");
-  EXPECT_TRUE(reported("cannot open partition"));
-  store_->load_failed();
-  EXPECT_TRUE(failed->log());
-  EXPECT_EQ(failed->failure(), "");
-  EXPECT_EQ(end("a", 1), 1);
-}
-
-TEST_F(Store, AStartAfterACleanStopSyncsNoPartition) {
-  start();
-  for (int i = 0; i < 20; ++i) create("topic" + std::to_string(i));
-  append("topic7", "x");
-  stop();
-  files_.clear();
-  start();
-  EXPECT_EQ(files_.count(CallKind::kSyncData, "topic"), 0u);
-  EXPECT_EQ(files_.count(CallKind::kSyncDirectory, "topic"), 0u);
-  EXPECT_LE(files_.count(CallKind::kSyncData), 1u) << "the identity alone";
-}
-
-TEST_F(Store, ADamagedListOfTopicsRefusesTheStart) {
-  start();
-  create("a");
-  stop();
-  memory_.damage("/data/topics", 20, test::to_bytes("XX"));
-  const auto refused = try_open();
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::kDamaged);
-  EXPECT_NE(refused.error().text.find("/data/topics"), std::string::npos);
-}
-
-TEST_F(Store, APowerCutUnderOsRaisesTheLeaderEpochOnce) {
-  options_.durability = Durability::kOs;
-  start();
-  create("a");
-  append("a", "x");
-  crash(CrashKind::kPower);
-  start();
-  EXPECT_TRUE(store_->environment().raise_leader_epoch);
-  const std::int32_t epoch = log("a")->offsets().leader_epoch;
-  EXPECT_GT(epoch, 0);
-  crash(CrashKind::kProcess);
-  start();
-  EXPECT_FALSE(store_->environment().raise_leader_epoch);
-  EXPECT_EQ(log("a")->offsets().leader_epoch, epoch);
-}
-
-// ---- full disk -----------------------------------------------------------------------------
-
-TEST_F(Store, OnAFullDiskTopicsAreStillRemovedAndStartsStillHappen) {
-  options_.limits.disk_reserve_bytes = kMebibyte;
-  start();
-  create("a");
-  create("b");
-  memory_.limit_space(memory_.space_used());
-  EXPECT_TRUE(store_->remove("a"));
-  stop();
-  start();
-  EXPECT_TRUE(log("b"));
-}
-
-TEST_F(Store, ProducesAreHeldBackUntilTheReserveIsWholeAgain) {
-  options_.limits.disk_reserve_bytes = kMebibyte;
-  start();
-  memory_.limit_space(memory_.space_used());
-  EXPECT_TRUE(store_->reserve().whole());
-  ASSERT_TRUE(store_->reserve().give_up());
-  memory_.limit_space(1000);
-  EXPECT_FALSE(store_->reserve().refill());
-  memory_.limit_space(100 * kMebibyte);
-  EXPECT_TRUE(store_->reserve().refill());
-}
-
-// ---- stopping ------------------------------------------------------------------------------
-
-TEST_F(Store, ACleanStopIsRemembered) {
-  start();
-  create("a");
-  stop();
-  EXPECT_TRUE(load_identity(files_, "/data")->stopped_cleanly);
-  start();
-  EXPECT_FALSE(load_identity(files_, "/data")->stopped_cleanly);
-}
-
-TEST_F(Store, AStopWithoutTimeSaysSoAndIsNotClean) {
-  start();
-  create("a");
-  const auto closed = store_->close(steady_clock::now() - std::chrono::seconds(1));
-  EXPECT_EQ(closed.error().kind, ErrorKind::kCancelled);
-  EXPECT_FALSE(load_identity(files_, "/data")->stopped_cleanly);
-}
-
-TEST_F(Store, AfterTheStopNothingChanges) {
-  start();
-  create("a");
-  ASSERT_TRUE(store_->close(steady_clock::now() + std::chrono::minutes(1)));
-  EXPECT_EQ(create_error({.name = "b"}), ErrorKind::kClosed);
-  EXPECT_EQ(store_->remove("a").error().kind, ErrorKind::kClosed);
-  EXPECT_EQ(store_->apply(options_).error().kind, ErrorKind::kClosed);
-  EXPECT_TRUE(store_->close(steady_clock::now()));
 }
 
 TEST_F(Store, LookupsGoOnWhileTopicsComeAndGo) {
