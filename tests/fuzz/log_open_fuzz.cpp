@@ -57,7 +57,8 @@ class Partition {
   void change(const std::string& name, ByteView bytes) {
     const std::string path = path_in(kDirectory, name);
     const std::size_t size = files_.content(path).size();
-    files_.damage(path, size > bytes.size() ? size - bytes.size() : 0, bytes);
+    if (bytes.size() > size) bytes = bytes.first(size);
+    if (!bytes.empty()) files_.damage(path, size - bytes.size(), bytes);
     cache_.drop(path);
   }
 
