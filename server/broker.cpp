@@ -60,6 +60,7 @@ class Broker::Impl {
         steady_clock::now() + std::chrono::milliseconds(options_.load()->limits.shutdown_ms);
     progress_.notify_all_and_stop();
     listener_.stop(until);
+    store_->stop_loading();
     wait_until_loaded();
     cleaner_.stop();
     flusher_.stop();

@@ -101,10 +101,21 @@ class Creating {
     if (!request_.validate_only) {
       const auto made = context_.store.create(topic);
       if (!made) return fail(result, of(made.error()));
+      tell_ignored(asked);
       result.topic_id = uuid_of((*made)->id);
       topic.overrides = (*made)->overrides;
     }
     describe(topic, *options, result);
+  }
+
+  // Kafka's settings for clusters mean nothing here; whoever sets one should know.
+  void tell_ignored(const TopicRequest& asked) const {
+    for (const auto& config : asked.configs) {
+      if (!is_ignored_topic_setting(config.name)) continue;
+      context_.store.environment().report(
+          storage::Severity::kWarning,
+          "topic " + asked.name + ": " + config.name + " means nothing on one node and is ignored");
+    }
   }
 
   void describe(const storage::TopicStore::NewTopic& topic, const TopicOptions& options,

@@ -2,8 +2,9 @@
 // Metadata: this broker, the topics asked for, and on request (a tag of our own) how each partition
 // stands. Makes topics when both sides allow it.
 #include <algorithm>
+#include <set>
 
-#include "server/error_map.h"
+#include "config/topic_name.h"
 #include "server/handlers.h"
 #include "server/handlers/lookup.h"
 #include "server/handlers/partition_status.h"
@@ -59,7 +60,10 @@ class Describing {
     }
     const bool by_id = std::ranges::any_of(
         *request_.topics, [](const TopicRequest& asked) { return !asked.topic_id.is_zero(); });
+    // Each once, however often it is named: a small request must not make a huge answer.
+    std::set<std::pair<Uuid, std::optional<std::string>>> seen;
     for (const TopicRequest& asked : *request_.topics) {
+      if (!seen.emplace(asked.topic_id, asked.name).second) continue;
       response.topics.push_back(by_id ? describe_by_id(asked) : describe_by_name(asked));
     }
     return response;
@@ -86,10 +90,9 @@ class Describing {
     }
     if (const auto topic = context_.store.find(*asked.name)) return describe(*topic);
     TopicResult result{.name = *asked.name};
-    const auto known = context_.store.check({.name = *asked.name});
-    const bool bad_name = !known && known.error().kind == ErrorKind::kInvalidTopicName;
-    result.error_code =
-        bad_name ? ErrorCode::kInvalidTopicException : ErrorCode::kUnknownTopicOrPartition;
+    // The name alone: the store's own check waits for whoever is making a topic.
+    result.error_code = topic_name_error(*asked.name) ? ErrorCode::kInvalidTopicException
+                                                      : ErrorCode::kUnknownTopicOrPartition;
     return result;
   }
 
