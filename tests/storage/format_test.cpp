@@ -17,7 +17,7 @@ namespace lastword::storage {
 namespace {
 
 std::string format_page() {
-  std::ifstream file(std::string(LASTWORD_SOURCE_DIR) + "/storage/FORMAT.md");
+  std::ifstream file(LASTWORD_SOURCE_DIR "/storage/FORMAT.md");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
