@@ -119,13 +119,14 @@ Result<> Log::Impl::writable() const {
 
 Log::Impl::Change Log::Impl::change() const { return committed_; }
 
-Result<> Log::Impl::save(const Change& change, bool sync) {
+Result<> Log::Impl::save(const Change& change) {
   Manifest whole = change.manifest;
   whole.segments.reserve(change.closed->size() + 1);
   for (const SegmentPtr& segment : *change.closed) whole.segments.push_back(segment->info);
   whole.segments.push_back(change.active_row);
   for (const SegmentInfo& info : change.behind_fence) whole.segments.push_back(info);
-  auto saved = save_manifest(env_, identity_.directory, whole, sync);
+  // Under os too: a manifest lost with the machine would be a partition lost.
+  auto saved = save_manifest(env_, identity_.directory, whole, true);
   manifest_in_doubt_ = !saved;
   if (!saved) return saved;
   for (const SegmentInfo& info : std::exchange(doubtful_, {})) remove_segment_files(info);
@@ -154,17 +155,15 @@ void Log::Impl::adopt(Change change, const std::function<void(State&)>& also) {
   if (also) also(state_);
 }
 
-Result<> Log::Impl::commit(Change change, bool sync, const std::function<void(State&)>& also) {
+Result<> Log::Impl::commit(Change change, const std::function<void(State&)>& also) {
   const std::uint32_t next_generation = committed_.manifest.next_generation;
   change.manifest.next_generation = std::max(change.manifest.next_generation, next_generation);
-  LW_TRY(save(change, sync));
+  LW_TRY(save(change));
   adopt(std::move(change), also);
   return {};
 }
 
-Result<> Log::Impl::settle_manifest() {
-  return manifest_in_doubt_ ? save(committed_, true) : Result<>();
-}
+Result<> Log::Impl::settle_manifest() { return manifest_in_doubt_ ? save(committed_) : Result<>(); }
 
 void Log::Impl::remove_file(const std::string& path) {
   env_.cache.drop(path);

@@ -136,7 +136,7 @@ bool Log::Impl::roll_wanted(const BatchHeader& header, std::size_t batch_bytes,
 }
 
 /// Under fsync a closed segment is durable, and so is the new one's place in the manifest. Under os
-/// nothing is waited for, and the recovery point stays where it is.
+/// only the manifest is synced, and the recovery point stays where it is.
 Result<> Log::Impl::roll() {
   LW_TRY(settle_manifest());
   if (fsync()) LW_TRY(sync_everything());
@@ -181,7 +181,7 @@ Result<> Log::Impl::begin_segment(const SegmentPtr& closing, std::optional<Offse
   closed->push_back(closing);
   next.closed = std::move(closed);
   const SegmentInfo begun = next.active_row;
-  auto committed = commit(std::move(next), false, [&](State& state) {
+  auto committed = commit(std::move(next), [&](State& state) {
     if (!fsync()) state.unsynced.push_back(closing);
     if (fsync()) state.unsaved_bytes = 0;
   });

@@ -38,7 +38,7 @@ Result<> Log::Impl::add_damage(const DamagedRange& range) {
                                ", " + std::to_string(range.length_bytes) + " bytes: offsets " +
                                std::to_string(range.first_offset) + " to " +
                                std::to_string(range.last_offset) + " may be lost");
-  auto saved = save(next, false);
+  auto saved = save(next);
   // Readers skip it whether or not it could be written down.
   adopt(std::move(next), {});
   return saved;
@@ -51,7 +51,7 @@ Result<> Log::Impl::remove_damage(const DamagedRange& range) {
   if (std::erase(next.manifest.damaged, range) == 0) return {};
   report(Severity::kInfo, "offsets " + std::to_string(range.first_offset) + " to " +
                               std::to_string(range.last_offset) + " are good again");
-  return commit(std::move(next), false);
+  return commit(std::move(next));
 }
 
 /// A walk over headers from `trusted.from`, where a batch starts, met bytes that are none. Finds

@@ -181,7 +181,7 @@ Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWrit
   const auto stale = committed_.manifest.producer_snapshot;
   next.manifest.producer_snapshot = *snapshot;
 
-  LW_TRY(commit(std::move(next), true, [&](State& state) {
+  LW_TRY(commit(std::move(next), [&](State& state) {
     state.durable = state.readable = state.active;
     state.durable_end = end;
     state.offsets.high_watermark = state.offsets.log_end = end;

@@ -77,10 +77,10 @@ class Log::Impl {
   Change change() const REQUIRES(append_mutex_);
   /// Makes `change` the truth: saved, then published together with what `also` changes. On failure
   /// nothing has changed here, but the disk may hold either: see settle_manifest().
-  Result<> commit(Change change, bool sync, const std::function<void(State&)>& also = {})
+  Result<> commit(Change change, const std::function<void(State&)>& also = {})
       REQUIRES(append_mutex_);
   void adopt(Change change, const std::function<void(State&)>& also) REQUIRES(append_mutex_);
-  Result<> save(const Change& change, bool sync) REQUIRES(append_mutex_);
+  Result<> save(const Change& change) REQUIRES(append_mutex_);
   /// After a failed save the manifest on disk is in doubt; nothing may be acknowledged that it
   /// might not list. Saves the present one again.
   Result<> settle_manifest() REQUIRES(append_mutex_);

@@ -58,7 +58,7 @@ Result<> Log::Impl::drop_before(Offset start) {
     next.manifest.log_start = std::max(now.log_start, start);
     forget_damage(next.manifest.damaged, gone);
     forget_epochs(next.manifest.leader_epochs, next.manifest.log_start);
-    LW_TRY(commit(std::move(next), true));
+    LW_TRY(commit(std::move(next)));
   }
   retire(gone);
   return {};
@@ -109,7 +109,7 @@ Result<> Log::Impl::replace(const CleanedSegments& cleaned) {
     next.closed = std::move(closed);
     next.manifest.removed_tombstone_mark =
         std::max(next.manifest.removed_tombstone_mark, cleaned.removed_tombstone_mark);
-    if (auto committed = commit(std::move(next), true); !committed) {
+    if (auto committed = commit(std::move(next)); !committed) {
       // Listed or not: that they stay until it is known keeps both true.
       doubtful_.insert(doubtful_.end(), cleaned.made.begin(), cleaned.made.end());
       return committed;
@@ -125,7 +125,7 @@ Result<> Log::Impl::set_clean_end(Offset clean_end) {
   Change next = change();
   if (next.manifest.clean_end == clean_end) return {};
   next.manifest.clean_end = clean_end;
-  return commit(std::move(next), false);
+  return commit(std::move(next));
 }
 
 /// Removes the files of segments that are no longer listed, at once or after file.delete.delay.ms.

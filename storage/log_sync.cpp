@@ -130,7 +130,7 @@ void Log::Impl::fence() {
   report(Severity::kError, "a sync failed: no writes until the offsets from " +
                                std::to_string(durable_end) + " to " + std::to_string(log_end) +
                                " are copied to a new file");
-  if (auto saved = commit(std::move(next), true); !saved) {
+  if (auto saved = commit(std::move(next)); !saved) {
     report(Severity::kError, "the fence could not be written down: " + saved.error().text);
   }
 }
@@ -148,7 +148,7 @@ Result<> Log::Impl::save_checkpoint(bool sync_indexes) {
   next.manifest.producer_snapshot = *snapshot;
   next.manifest.recovery_point = end;
   next.active_row = writer.info();
-  LW_TRY(commit(std::move(next), true, [](State& state) { state.unsaved_bytes = 0; }));
+  LW_TRY(commit(std::move(next), [](State& state) { state.unsaved_bytes = 0; }));
   if (stale && stale != *snapshot) {
     remove_file(path_in(identity_.directory, producer_snapshot_name(*stale)));
   }

@@ -148,6 +148,17 @@ TEST(LogCrash, UnderOsEverythingIsThereWhenTheProcessDiesAtEveryOperation) {
   }
 }
 
+TEST(LogCrash, UnderOsAPowerCutLeavesALogThatOpensAndHoldsNothingForeign) {
+  const std::uint64_t operations = operations_of_script(Durability::kOs);
+  for (std::uint64_t operation = 1; operation <= operations + 1; ++operation) {
+    for (const Crash& crash : crashes()) {
+      SCOPED_TRACE(describe(operation, crash));
+      crash_at(Durability::kOs, operation, crash);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 TEST(LogCrash, ARecoveryThatIsCutShortIsDoneAgain) {
   const std::uint64_t operations = operations_of_script(Durability::kFsync);
   const std::uint64_t step = long_mode() ? 1 : 9;

@@ -258,15 +258,15 @@ class LogAppendOsTest : public testing::Test, protected LogFixture {
   void SetUp() override { open(); }
 };
 
-TEST_F(LogAppendOsTest, ShowsRecordsAtOnceAndSyncsNothing) {
+TEST_F(LogAppendOsTest, ShowsRecordsAtOnceAndSyncsNoData) {
   files.clear();
   EXPECT_FALSE(append("k").sync_wanted);
   EXPECT_EQ(log->offsets().high_watermark, 1);
   EXPECT_EQ(records().size(), 1u);
   roll();
   append("k");
-  EXPECT_EQ(files.count(CallKind::kSyncData), 0u);
-  EXPECT_EQ(files.count(CallKind::kSyncDirectory), 0u);
+  EXPECT_EQ(files.count(CallKind::kSyncData, ".log"), 0u);
+  EXPECT_EQ(files.count(CallKind::kSyncData, "index"), 0u);
 }
 
 TEST_F(LogAppendOsTest, AsksForASyncAfterFlushMessages) {
