@@ -108,6 +108,20 @@ TEST_F(LogSyncTest, HealsAtTheNextStartToo) {
   EXPECT_EQ(append(produced(5)).base_offset, 5);
 }
 
+TEST_F(LogSyncTest, AStartWhoseSyncFailsBelievesNothingInPlaceEither) {
+  append("a");
+  sync();
+  append("b");
+  log.reset();
+  start();
+  files.fail_call(CallKind::kSyncData, 1);
+  EXPECT_FALSE(try_open());
+  open();
+  EXPECT_EQ(records().size(), 2u);
+  crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+  EXPECT_EQ(records().size(), 2u);
+}
+
 TEST_F(LogSyncTest, TheCopyEndsAtTheFirstBadBatchAndProducerStateFollowsIt) {
   fence();
   const std::size_t one = batch(produced(0)).size();
