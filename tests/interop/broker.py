@@ -12,7 +12,8 @@ import tempfile
 import wire
 from report import wait_until
 
-PROGRAMS = pathlib.Path(os.environ.get("LASTWORD_BIN_DIR") or "build/release").resolve()
+PROGRAMS = pathlib.Path(os.environ.get("LASTWORD_BIN_DIR") or
+                        pathlib.Path(__file__).resolve().parents[2] / "build/release").resolve()
 
 # Everything that is due happens at once, so that the tests need not wait for it.
 QUICK = {"cleaner": {"interval_ms": 100}, "retention_check_interval_ms": 100}

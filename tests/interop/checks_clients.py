@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "drivers"))
 
@@ -13,7 +14,7 @@ from report import Skip, expect_equal, wait_until
 from steps import to_bytes, to_text
 
 CODECS = segments.CODECS
-T0 = 1_700_000_000_000
+T0 = (int(time.time()) - 3600) * 1000
 KEYS, ROUNDS = 30, 8
 
 
@@ -29,8 +30,8 @@ def all_kinds_of_records(about):
     """Plain ones, null and empty values, null keys, headers, bytes that are no text."""
     headers = [("h1", b"one"), ("h2", b"two")]
     records = [(b"k%d" % n, value_of(n), ()) for n in range(60)]
-    records += [(b"gone%d" % n, None, ()) for n in range(5)]
-    records += [(b"empty%d" % n, b"", ()) for n in range(5)]
+    records += [(b"gone, %d" % n * 9, None, ()) for n in range(9)]
+    records += [(b"empty, %d" % n * 9, b"", ()) for n in range(9)]
     records += [(None, value_of(n), ()) for n in range(5)]
     records += [(b"headers%d" % n, value_of(n), headers) for n in range(5)]
     records += [(b"\0\xff\xfe key", b"\xff\0\xfe value" * 20, ())]
@@ -38,8 +39,8 @@ def all_kinds_of_records(about):
         records += [(b"null header", b"v", [("none", None), ("empty", b"")])]
     # Times go up and down a little: they are not in the order of the offsets.
     times = [T0 + 1000 * (n + (3 if n % 5 == 0 else 0)) for n in range(len(records))]
-    return [item(key, value, pairs, time if about["timestamps"] else None)
-            for (key, value, pairs), time in zip(records, times)]
+    return [item(key, value, pairs, at if about["timestamps"] else None)
+            for (key, value, pairs), at in zip(records, times)]
 
 
 def overwriting_records(about):
@@ -129,14 +130,13 @@ class ClientChecks:
         self.written[topic] = records
         if offsets is not None:
             expect_equal(offsets, list(range(len(records))), "acknowledged offsets")
-        stored = segments.read(self.broker.partition_folder(topic))
-        return stored
 
     def _write(self, kind, codec, idempotent):
         topic = f"plain.{kind.name}.{codec}{'.idempotent' if idempotent else ''}"
         self.broker.create_topic(topic)
         client = self.clients.get(kind)
-        stored = self._produce(kind, topic, codec, idempotent, all_kinds_of_records(client.about))
+        self._produce(kind, topic, codec, idempotent, all_kinds_of_records(client.about))
+        stored = segments.read(self.broker.partition_folder(topic))
         expect_equal({batch.codec for batch in stored}, {codec}, "codecs of the stored batches")
         expect_equal(sum(batch.record_count for batch in stored), len(self.written[topic]),
                      "stored records")
@@ -218,7 +218,7 @@ class ClientChecks:
         """The first record, in the order of offsets, that is not older."""
         times = sorted({record[1] for record in got})
         asked = [times[0] - 1, times[0], times[len(times) // 2], times[-1], times[-1] + 1]
-        wanted = [next((record[0] for record in got if record[1] >= time), -1) for time in asked]
+        wanted = [next((record[0] for record in got if record[1] >= at), -1) for at in asked]
         found = self.clients.get(reader).ask("lookup", topic=topic, timestamps=asked)["offsets"]
         expect_equal(found, wanted, f"offsets for the times {json.dumps(asked)}")
         middle = times[len(times) // 2]

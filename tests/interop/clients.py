@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("LASTWORD_INTEROP_DIR") or "build/interop").resolve()
+BUILD = HERE.parents[1] / "build/interop"
 DEBIAN_PYTHON = "/usr/bin/python3"
 OUR_PYTHON = BUILD / "venv/bin/python"
 JAVA_LIBRARIES = BUILD / "java/lib"

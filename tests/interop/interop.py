@@ -5,10 +5,12 @@ import sys
 import time
 
 import checks_clients
+import checks_packages
 from report import Report
 
 PARTS = {
     "clients": lambda report: checks_clients.ClientChecks(report).run(),
+    "packages": lambda report: checks_packages.PackageChecks(report).run(),
 }
 
 

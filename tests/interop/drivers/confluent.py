@@ -27,7 +27,7 @@ class Driver:
     def consumer(self, **options):
         return Consumer({"bootstrap.servers": self.address, "group.id": "not-used",
                          "enable.auto.commit": False, "enable.partition.eof": True,
-                         "auto.offset.reset": "earliest",
+                         "auto.offset.reset": "earliest", "fetch.wait.max.ms": 50,
                          "topic.metadata.refresh.interval.ms": 1000, **options})
 
     def produce(self, topic, codec, idempotent, records):
@@ -76,16 +76,18 @@ class Driver:
         deadline = steps.Deadline(f"reading {topic} to {high_watermark}")
         while position < high_watermark:
             deadline.check(f"position {position}, {len(records)} records")
-            for message in consumer.consume(1000, 0.5):
-                if message.error() is None:
-                    records.append(steps.item_of(
-                        message.offset(), message.timestamp()[1], message.key(), message.value(),
-                        message.headers()))
-                    position = message.offset() + 1
-                elif message.error().code() == KafkaError._PARTITION_EOF:
-                    position = message.offset()
-                else:
-                    raise RuntimeError(str(message.error()))
+            message = consumer.poll(0.5)
+            if message is None:
+                continue
+            if message.error() is None:
+                records.append(steps.item_of(
+                    message.offset(), message.timestamp()[1], message.key(), message.value(),
+                    message.headers()))
+                position = message.offset() + 1
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                position = message.offset()
+            else:
+                raise RuntimeError(str(message.error()))
         consumer.close()
         return {"records": records, "position": position, "high_watermark": high_watermark}
 

@@ -29,7 +29,7 @@ class Driver:
 
     def consumer(self, **options):
         return kafka.KafkaConsumer(bootstrap_servers=self.address, group_id=None,
-                                   auto_offset_reset="earliest", **options)
+                                   auto_offset_reset="earliest", fetch_max_wait_ms=50, **options)
 
     def produce(self, topic, codec, idempotent, records):
         producer = self.producer(codec, idempotent)

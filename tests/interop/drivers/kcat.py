@@ -58,7 +58,7 @@ class Driver:
             "-X", f"fetch.message.max.bytes={fetch_bytes}", "-X", "message.max.bytes=1000",
             "-X", f"fetch.max.bytes={max(fetch_bytes, 1000)}"]
         data = self.kcat("-C", "-t", topic, "-p", "0", "-o", start, "-e", "-q", "-f", FORMAT,
-                         *options)
+                         "-X", "fetch.wait.max.ms=50", *options)
         records, at = [], 0
         while at < len(data):
             fields = FIELDS.match(data, at)
@@ -72,7 +72,8 @@ class Driver:
             headers = [header.split(b"=", 1) for header in data[at:end].split(b",") if header]
             at = end + 1
             records.append(steps.item_of(number, time, key, value,
-                                         [(name.decode(), content) for name, content in headers]))
+                                         [(name.decode(), None if content == b"NULL" else content)
+                                          for name, content in headers]))
         # kcat -e ends at the end of the partition, or it is stopped as stuck.
         return {"records": records, "position": None, "high_watermark": None}
 

@@ -105,6 +105,7 @@ public class Driver {
     settings.put("bootstrap.servers", address);
     settings.put("enable.auto.commit", false);
     settings.put("auto.offset.reset", "earliest");
+    settings.put("fetch.max.wait.ms", 50);
     settings.put("metadata.max.age.ms", 1000);
     if (!fetchBytes.isMissingNode() && !fetchBytes.isNull()) {
       settings.put("fetch.max.bytes", fetchBytes.asInt());
