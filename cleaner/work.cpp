@@ -33,21 +33,24 @@ void Work::line(Severity severity, const std::string& text) const {
 
 // ---- what is remembered --------------------------------------------------------------------
 
-/// All partitions; forgets those that are gone.
-std::vector<PartitionPtr> Work::listed() {
+std::vector<PartitionPtr> Work::listed() const {
   std::vector<PartitionPtr> partitions;
   const auto topics = store_.topics();
   for (const auto& [name, topic] : topics->by_name) {
     partitions.insert(partitions.end(), topic->partitions.begin(), topic->partitions.end());
   }
-  storage::Lock lock(mutex_);
-  if (states_.size() > partitions.size()) {
-    std::erase_if(states_, [&](const auto& entry) {
-      return !entry.second.running && std::find(partitions.begin(), partitions.end(),
-                                                entry.second.partition) == partitions.end();
-    });
-  }
   return partitions;
+}
+
+/// Keeps what is remembered of `partitions`, and of those that a pass runs over.
+void Work::forget_others(std::vector<PartitionPtr> partitions) {
+  std::sort(partitions.begin(), partitions.end());
+  storage::Lock lock(mutex_);
+  std::erase_if(states_, [&](const auto& entry) {
+    const PartitionState& state = entry.second;
+    return !state.running &&
+           !std::binary_search(partitions.begin(), partitions.end(), state.partition);
+  });
 }
 
 PartitionState Work::state_of(const Partition& partition) const {
@@ -77,7 +80,9 @@ Work::Look Work::look() {
     // What is due and could not be done is tried again at the next look, not at once.
     if (moment > at_ms) result.next_due_ms = std::min(result.next_due_ms, moment);
   };
-  for (const PartitionPtr& partition : listed()) {
+  const std::vector<PartitionPtr> partitions = listed();
+  forget_others(partitions);
+  for (const PartitionPtr& partition : partitions) {
     const auto log = partition->log();
     if (!log) continue;
     due(look_at(partition, *log, at_ms));

@@ -64,7 +64,8 @@ class Work {
 
   TimestampMs now() const { return store_.environment().clock.now_ms(); }
   void line(storage::Severity severity, const std::string& text) const;
-  std::vector<storage::PartitionPtr> listed() EXCLUDES(mutex_);
+  std::vector<storage::PartitionPtr> listed() const;
+  void forget_others(std::vector<storage::PartitionPtr> partitions) EXCLUDES(mutex_);
   PartitionState state_of(const storage::Partition& partition) const EXCLUDES(mutex_);
   template <class Change>
   void change_state(const storage::PartitionPtr& partition, Change change) EXCLUDES(mutex_) {
