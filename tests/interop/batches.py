@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record batches (format 2) by hand, the wrong ones too."""
 import struct
+import time
 
 
 def _crc_table():
@@ -52,9 +53,10 @@ def record(key, value, offset_delta=0, timestamp_delta=0, headers=()):
 
 
 def batch(records, **fields):
-    """A batch of (key, value) or (key, value, timestamp). `fields` replace those of the header, and
-    `payload` the records' bytes."""
-    base_timestamp = fields.get("base_timestamp", records[0][2] if len(records[0]) > 2 else 1000)
+    """A batch of (key, value) or (key, value, timestamp); else they are of now. `fields` replace
+    those of the header, and `payload` the records' bytes."""
+    first = records[0][2] if len(records[0]) > 2 else int(time.time() * 1000)
+    base_timestamp = fields.get("base_timestamp", first)
     times = [r[2] if len(r) > 2 else base_timestamp for r in records]
     payload = fields.get("payload")
     if payload is None:

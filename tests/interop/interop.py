@@ -6,9 +6,11 @@ import time
 
 import checks_clients
 import checks_packages
+import checks_wire
 from report import Report
 
 PARTS = {
+    "wire": lambda report: checks_wire.WireChecks(report).run(),
     "clients": lambda report: checks_clients.ClientChecks(report).run(),
     "packages": lambda report: checks_packages.PackageChecks(report).run(),
 }
