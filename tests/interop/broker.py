@@ -72,6 +72,18 @@ class Broker:
         self.port = int(wait_until(ready, "lastwordd is ready")[1])
         host = self.listen.rsplit(":", 1)[0]
         self.listen = f"{host}:{self.port}"
+        wait_until(self._is_loaded, "all partitions are loaded")
+
+    def _is_loaded(self):
+        """Partitions are opened in the background; until then they answer with a code to retry."""
+        with self.connect() as connection:
+            topics = connection.request("Metadata", 9, {"topics": None})["topics"]
+            answer = connection.request("ListOffsets", 7, {"replica_id": -1, "topics": [
+                {"name": topic["name"], "partitions": [
+                    {"partition_index": p["partition_index"], "timestamp": -1}
+                    for p in topic["partitions"]]} for topic in topics]})
+        return all(partition["error_code"] == 0
+                   for topic in answer["topics"] for partition in topic["partitions"])
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every client writes with every codec that it has; every client reads what every client wrote."""
 import json
-import pathlib
-import sys
 import time
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "drivers"))
 
 import segments
 from broker import Broker, compacted

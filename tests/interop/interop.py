@@ -1,26 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the checks; see run.sh."""
 import argparse
+import pathlib
 import sys
 import time
 
-import checks_clients
-import checks_packages
-import checks_wire
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "drivers"))
+
+from checks_clients import ClientChecks
+from checks_dump_log import DumpChecks
+from checks_packages import PackageChecks
+from checks_tools import ToolChecks
+from checks_wire import WireChecks
 from report import Report
 
+
+def run_clients(report):
+    dump = DumpChecks(report)
+    ClientChecks(report).run(
+        lambda broker, topics: dump.check_topics(
+            broker, [topic for topic in topics if topic.startswith("plain")], "before_compaction"),
+        lambda broker, topics: dump.check_topics(broker, topics, "after_compaction"))
+
+
 PARTS = {
-    "wire": lambda report: checks_wire.WireChecks(report).run(),
-    "clients": lambda report: checks_clients.ClientChecks(report).run(),
-    "packages": lambda report: checks_packages.PackageChecks(report).run(),
+    "wire": lambda report: WireChecks(report).run(),
+    "dump-log": lambda report: DumpChecks(report).run(),
+    "tools": lambda report: ToolChecks(report).run(),
+    "clients": run_clients,
+    "packages": lambda report: PackageChecks(report).run(),
 }
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", help="checks whose name has this in it")
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all if none")
     options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no part named {', '.join(unknown)}; there are: {', '.join(PARTS)}")
     report = Report(options.only)
     for name in options.parts or PARTS:
         began = time.monotonic()
