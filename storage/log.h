@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One partition's log: record batches in offset order, kept in segment files.
 //
-// Promises  DESIGN: what was acknowledged stays, offsets never change, readers see only below the high
+// Promises  what was acknowledged stays, offsets never change, readers see only below the high
 //           watermark. FORMAT.md gives every file and what a crash can leave.
-// Threads   any thread may call any member. append_mutex_ orders everything that changes the log and
-//           may be held while the disk works; state_mutex_ guards what is published and is never
-//           held across I/O; sync_mutex_ lets one sync run at a time beside appends. Order of taking:
-//           sync_mutex_, append_mutex_, state_mutex_. Members marked "never blocks" take at most
-//           state_mutex_; only those may be called on a loop thread.
-// Lifetime  readers may hold file ranges and segments longer than the log; close() before the end, or
-//           the next open() recovers.
+// Threads   any thread may call any member. append_mutex_ orders everything that changes the log
+//           and may be held while the disk works; state_mutex_ guards what is published and is
+//           never held across I/O; sync_mutex_ lets one sync run at a time beside appends. Order of
+//           taking: sync_mutex_, append_mutex_, state_mutex_. Members marked "never blocks" take at
+//           most state_mutex_; only those may be called on a loop thread.
+// Lifetime  readers may hold file ranges and segments longer than the log; close() before the end,
+//           or the next open() recovers.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ struct Appended {
   Offset log_start = 0;
   bool duplicate = false;
   bool sync_wanted = false;  // the flusher should call sync(): always under fsync; flush.messages
-  std::uint64_t fences = 0;     // see Offsets
+  std::uint64_t fences = 0;  // see Offsets
   bool opened_segment = false;  // first batch of its segment: active_close_due_ms() has changed
 };
 
@@ -50,8 +50,8 @@ struct Offsets {
   Offset removed_tombstone_mark = 0;
   std::int32_t leader_epoch = 0;
   bool fenced = false;
-  /// How often a sync has failed since open(). Who waits for an append to become durable compares it with
-  /// the one that append() told: if it changed, the batch may be lost although the offset was reached.
+  /// How often a sync has failed since open(). Who waits for an append to become durable compares
+  /// it with what append() told: if it changed, the batch may be lost though its offset is reached.
   std::uint64_t fences = 0;
 };
 
@@ -59,8 +59,8 @@ struct Offsets {
 struct ReadPlan {
   std::vector<FileRange> ranges{};
   std::uint64_t size_bytes = 0;
-  Offset next_offset = 0;   // where a reader goes on: last offset of the last batch + 1
-  Offsets offsets{};        // as of the plan: mark and segments belong together
+  Offset next_offset = 0;  // where a reader goes on: behind the last batch, perhaps behind a gap
+  Offsets offsets{};       // as of the plan: mark and segments belong together
 };
 
 struct ReadLimits {
@@ -107,17 +107,17 @@ class Log {
                                            std::shared_ptr<const TopicOptions> options);
   ~Log();
 
-  /// Gives the batch its offsets and writes it at the end, rolling first when due. kOutOfOrderSequence,
-  /// kInvalidProducerEpoch, kDiskFull, kFenced, kStorage, kClosed leave the log as it was. Under
-  /// durability os the high watermark moves with it.
+  /// Gives the batch its offsets and writes it at the end, rolling first when due. Every failure
+  /// (kOutOfOrderSequence, kInvalidProducerEpoch, kDiskFull, kFenced, kStorage, kClosed) leaves the
+  /// log as it was. Under durability os the high watermark moves with it.
   Result<Appended> append(CheckedBatch& batch);
 
   /// Makes everything written so far durable and returns the offsets then; one fdatasync, beside
   /// which appends go on. A failure fences the log (kFenced). Checkpoints from time to time.
   Result<Offsets> sync();
 
-  /// After a fence: closes the active file at its durable end, copies what lies behind it and is good
-  /// into a new file, syncs that, and goes on there. Fails (still fenced) while syncs fail.
+  /// After a fence: closes the active file at its durable end, copies what lies behind it and is
+  /// good into a new file, syncs that, and goes on there. Fails (still fenced) while syncs fail.
   Result<Offsets> heal();
 
   /// Batches at or behind `from`, below the high watermark. Empty ranges at the high watermark;
@@ -127,18 +127,18 @@ class Log {
 
   /// Never blocks.
   Offsets offsets() const;
-  /// Bytes from `from` to the high watermark, at most; an estimate that is 0 only if there is nothing
-  /// to read. Never blocks. For deciding whether a waiting fetch has enough.
+  /// Bytes from `from` to the high watermark, at most; an estimate that is 0 only if there is
+  /// nothing to read. Never blocks. For deciding whether a waiting fetch has enough.
   std::uint64_t readable_bytes(Offset from) const;
   /// Never blocks.
   LogView view() const;
 
-  /// First record below the high watermark with timestamp >= `at` and offset >= log start; offset -1
-  /// if there is none (ListOffsets). Looks into batches.
+  /// First record below the high watermark with timestamp >= `at` and offset >= log start; offset
+  /// -1 if there is none (ListOffsets). Looks into batches.
   Result<TimestampOffset> find_timestamp(TimestampMs at) const;
   /// The record with the largest timestamp (ListOffsets -3).
   Result<TimestampOffset> find_max_timestamp() const;
-  /// Epoch of the record at `offset`, -1 if unknown; and KIP-101's end offset for an epoch. Never blocks.
+  /// Epoch of the record at `offset`, -1 if unknown; KIP-101's end of an epoch. Never blocks.
   std::int32_t leader_epoch_at(Offset offset) const;
   struct EpochEnd {
     std::int32_t epoch = -1;
@@ -165,7 +165,8 @@ class Log {
   /// A generation number for a segment that the cleaner is going to make.
   std::uint32_t take_generation();
   /// Puts cleaned segments in place of their sources, in one manifest write. kCancelled if one of
-  /// `replaced` is no longer in the log (retention was faster); the caller removes what it made.
+  /// `replaced` is no longer there (retention was faster) or was found damaged; the caller removes
+  /// what it made. After any other failure that is the log's: the manifest on disk may list it.
   Result<> replace(const CleanedSegments& cleaned);
   Result<> set_clean_end(Offset clean_end);
   /// Lists a damaged range found by a reader or a pass; or takes it out again after re-verifying.
@@ -181,8 +182,8 @@ class Log {
   void set_options(std::shared_ptr<const TopicOptions> options);
   std::shared_ptr<const TopicOptions> options() const;
 
-  /// Syncs, saves indexes and producer state, so that the next open() reads no segment. Later calls that
-  /// change the log answer kClosed.
+  /// Syncs, saves indexes and producer state, so that the next open() reads no segment. Later calls
+  /// that change the log answer kClosed.
   Result<> close();
   /// As close() without saving anything: the partition is being deleted.
   void abandon();

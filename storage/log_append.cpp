@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appends, and the rolls that they and the clock bring about.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "storage/disk_reserve.h"
@@ -12,7 +11,6 @@ namespace lastword::storage {
 namespace {
 
 constexpr std::uint64_t kUnsyncedBytesMax = 64u << 20;  // then a sync is wanted, also under os
-constexpr Offset kOffsetMax = std::numeric_limits<Offset>::max() / 2;
 
 TimestampMs log_append_time(const BatchHeader& header) {
   return header.has(batch_attribute::kLogAppendTime) ? header.max_timestamp : -1;

@@ -133,6 +133,27 @@ Result<> Log::Impl::heal_locked() {
   return Error{ErrorKind::kFenced, copied.error().text};
 }
 
+/// After what was lost they are what the durable part and the copy give.
+Result<ProducerState> Log::Impl::producers_of(const Change& healed) const {
+  ProducerSource source{.name = identity_.name,
+                        .directory = identity_.directory,
+                        .manifest = committed_.manifest,
+                        .end = healed.active_row.last_offset + 1};
+  for (const SegmentPtr& segment : *healed.closed) source.segments.push_back(segment->info);
+  source.segments.push_back(healed.active_row);
+  return load_producers(env_, source);
+}
+
+/// The file ends at its durable end from now on; its indexes are built again when they are asked
+/// for.
+void Log::Impl::remove_behind(const Source& source) {
+  if (source.from == 0) return remove_segment_files(source.info);
+  auto file = env_.cache.open(path_of(source.info));
+  if (file) static_cast<void>((*file)->truncate(source.from));  // else the next start does it
+  remove_file(path_of(source.info, SegmentFile::kOffsetIndex));
+  remove_file(path_of(source.info, SegmentFile::kTimeIndex));
+}
+
 Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWriter> writer,
                                 bool whole) {
   LW_TRY(fill_up_to(before.offsets.high_watermark, *writer));
@@ -164,19 +185,10 @@ Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWrit
   next.manifest.fence.reset();
   next.manifest.recovery_point = end;
 
-  ProducerState producers = producers_;
-  if (!whole || end != before.offsets.log_end || before.offsets.fences == 0) {
-    ProducerSource source{.name = identity_.name,
-                          .directory = identity_.directory,
-                          .manifest = committed_.manifest,
-                          .end = end};
-    for (const SegmentPtr& segment : *next.closed) source.segments.push_back(segment->info);
-    source.segments.push_back(active);
-    auto loaded = load_producers(env_, source);
-    if (!loaded) return loaded.take_error();
-    producers = *std::move(loaded);
-  }
-  auto snapshot = save_producers(env_, identity_.directory, producers, end);
+  const bool known = whole && end == before.offsets.log_end && before.offsets.fences > 0;
+  auto producers = known ? Result<ProducerState>(producers_) : producers_of(next);
+  if (!producers) return producers.take_error();
+  auto snapshot = save_producers(env_, identity_.directory, *producers, end);
   if (!snapshot) return snapshot.take_error();
   const auto stale = committed_.manifest.producer_snapshot;
   next.manifest.producer_snapshot = *snapshot;
@@ -190,23 +202,14 @@ Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWrit
     state.unsynced_bytes = state.unsaved_bytes = 0;
     state.unsynced_records = 0;
   }));
-  producers_ = std::move(producers);
+  producers_ = *std::move(producers);
   {
     Lock lock(data_sync_mutex_);
     sync_failed_ = false;
   }
   report(Severity::kWarning, "goes on at offset " + std::to_string(end) + " after a failed sync" +
                                  (whole ? "; nothing is lost" : ""));
-  for (const Source& source : sources) {
-    if (source.from > 0) {
-      auto file = env_.cache.open(path_of(source.info));
-      if (file) static_cast<void>((*file)->truncate(source.from));
-      remove_file(path_of(source.info, SegmentFile::kOffsetIndex));
-      remove_file(path_of(source.info, SegmentFile::kTimeIndex));
-    } else {
-      remove_segment_files(source.info);
-    }
-  }
+  for (const Source& source : sources) remove_behind(source);
   if (stale && stale != *snapshot) {
     remove_file(path_in(identity_.directory, producer_snapshot_name(*stale)));
   }

@@ -107,6 +107,8 @@ class Log::Impl {
   void fence() REQUIRES(append_mutex_);
 
   // log_replace.cpp
+  Result<> replace_locked(const CleanedSegments& cleaned, const std::vector<SegmentInfo>& gone)
+      REQUIRES(append_mutex_);
   void retire(const std::vector<SegmentInfo>& gone);
 
   // log_heal.cpp
@@ -117,6 +119,8 @@ class Log::Impl {
   std::vector<Source> sources_behind(const SegmentInfo& durable) const REQUIRES(append_mutex_);
   Result<bool> copy_behind(const Source& source, SegmentWriter& into);
   Result<> fill_up_to(Offset end, SegmentWriter& into) REQUIRES(append_mutex_);
+  Result<ProducerState> producers_of(const Change& healed) const REQUIRES(append_mutex_);
+  void remove_behind(const Source& source);
   Result<> heal_locked() REQUIRES(append_mutex_);
   Result<> finish_heal(const State& before, std::shared_ptr<SegmentWriter> writer, bool whole)
       REQUIRES(append_mutex_);

@@ -75,48 +75,54 @@ Result<> Log::Impl::replace(const CleanedSegments& cleaned) {
   for (const SegmentPtr& segment : cleaned.replaced) gone.push_back(segment->info);
   {
     Lock append_lock(append_mutex_);
-    LW_TRY(usable());
-    // Their unsynced bytes would no longer be there to scan.
-    if (committed_.manifest.recovery_point <= gone.back().last_offset) {
-      LW_TRY(save_checkpoint(false));
-    }
-    Change next = change();
-    auto closed = std::make_shared<SegmentList>(*next.closed);
-    const auto first = std::find_if(closed->begin(), closed->end(), [&](const SegmentPtr& segment) {
-      return same_file(segment->info, gone.front());
-    });
-    const auto room = static_cast<std::size_t>(closed->end() - first);
-    const bool there =
-        room >= gone.size() && std::equal(gone.begin(), gone.end(), first,
-                                          [](const SegmentInfo& info, const SegmentPtr& segment) {
-                                            return same_file(info, segment->info);
-                                          });
-    const std::size_t damaged = next.manifest.damaged.size();
-    forget_damage(next.manifest.damaged, gone);
-    if (!there || next.manifest.damaged.size() != damaged) {
-      return Error{ErrorKind::kCancelled,
-                   identity_.name + ": a segment that was cleaned was removed or found damaged"};
-    }
-    SegmentList made;
-    for (const SegmentInfo& info : cleaned.made) {
-      LW_CHECK(info.base_offset >= gone.front().base_offset);
-      LW_CHECK(info.last_offset <= gone.back().last_offset);
-      LW_CHECK(info.generation < next.manifest.next_generation);
-      made.push_back(std::make_shared<Segment>(Segment{info, identity_.directory}));
-    }
-    const auto behind = closed->erase(first, first + static_cast<std::ptrdiff_t>(gone.size()));
-    closed->insert(behind, made.begin(), made.end());
-    next.closed = std::move(closed);
-    next.manifest.removed_tombstone_mark =
-        std::max(next.manifest.removed_tombstone_mark, cleaned.removed_tombstone_mark);
-    if (auto committed = commit(std::move(next)); !committed) {
-      // Listed or not: that they stay until it is known keeps both true.
+    auto replaced = replace_locked(cleaned, gone);
+    if (!replaced && replaced.error().kind != ErrorKind::kCancelled) {
+      // Listed or not: that the files stay until it is known keeps both true.
       doubtful_.insert(doubtful_.end(), cleaned.made.begin(), cleaned.made.end());
-      return committed;
     }
+    if (!replaced) return replaced;
   }
   retire(gone);
   return {};
+}
+
+Result<> Log::Impl::replace_locked(const CleanedSegments& cleaned,
+                                   const std::vector<SegmentInfo>& gone) {
+  LW_TRY(usable());
+  // Their unsynced bytes would no longer be there to scan.
+  if (committed_.manifest.recovery_point <= gone.back().last_offset) {
+    LW_TRY(save_checkpoint(false));
+  }
+  Change next = change();
+  auto closed = std::make_shared<SegmentList>(*next.closed);
+  const auto first = std::find_if(closed->begin(), closed->end(), [&](const SegmentPtr& segment) {
+    return same_file(segment->info, gone.front());
+  });
+  const auto room = static_cast<std::size_t>(closed->end() - first);
+  const bool there =
+      room >= gone.size() && std::equal(gone.begin(), gone.end(), first,
+                                        [](const SegmentInfo& info, const SegmentPtr& segment) {
+                                          return same_file(info, segment->info);
+                                        });
+  const std::size_t damaged = next.manifest.damaged.size();
+  forget_damage(next.manifest.damaged, gone);
+  if (!there || next.manifest.damaged.size() != damaged) {
+    return Error{ErrorKind::kCancelled,
+                 identity_.name + ": a segment that was cleaned was removed or found damaged"};
+  }
+  SegmentList made;
+  for (const SegmentInfo& info : cleaned.made) {
+    LW_CHECK(info.base_offset >= gone.front().base_offset);
+    LW_CHECK(info.last_offset <= gone.back().last_offset);
+    LW_CHECK(info.generation < next.manifest.next_generation);
+    made.push_back(std::make_shared<Segment>(Segment{info, identity_.directory}));
+  }
+  const auto behind = closed->erase(first, first + static_cast<std::ptrdiff_t>(gone.size()));
+  closed->insert(behind, made.begin(), made.end());
+  next.closed = std::move(closed);
+  next.manifest.removed_tombstone_mark =
+      std::max(next.manifest.removed_tombstone_mark, cleaned.removed_tombstone_mark);
+  return commit(std::move(next));
 }
 
 Result<> Log::Impl::set_clean_end(Offset clean_end) {

@@ -24,10 +24,25 @@ Result<> Recovery::run() {
   rows_ = std::move(manifest_.segments);
   manifest_.segments.clear();
   if (rows_.empty()) return Error{ErrorKind::kDamaged, directory_ + ": no segment is listed"};
+  if (!offsets_are_sane()) {
+    return Error{ErrorKind::kDamaged,
+                 directory_ + ": the manifest has offsets that no log reaches"};
+  }
   LW_TRY(remove_unlisted());
   LW_TRY(manifest_.fence ? open_fenced() : open_whole());
   LW_TRY(load_producer_state());
   return manifest_.fence || !changed_ ? Result<>() : save();
+}
+
+/// Far from where adding to one would overflow.
+bool Recovery::offsets_are_sane() const {
+  Offset largest = std::max(manifest_.log_start, manifest_.recovery_point);
+  if (manifest_.fence) largest = std::max(largest, manifest_.fence->durable_end);
+  for (const SegmentInfo& row : rows_) {
+    largest = std::max(largest, row.last_offset);
+    if (row.last_offset - row.base_offset > kRelativeMax) return false;
+  }
+  return largest <= kOffsetMax;
 }
 
 Result<> Recovery::create() {

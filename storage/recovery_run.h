@@ -39,6 +39,7 @@ class Recovery {
   }
 
  private:
+  bool offsets_are_sane() const;
   Result<> create();
   Result<> remove_unlisted();
   Result<> open_whole();

@@ -7,7 +7,7 @@
 // Lifetime  free functions.
 #pragma once
 
-#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +24,8 @@ std::string segment_path(const std::string& directory, const SegmentInfo& info,
 
 /// The most that a segment may hold: positions and offsets relative to its base are 31 bits.
 inline constexpr std::int64_t kRelativeMax = 2147483647;
+/// The most that an offset may be: no sum of two overflows.
+inline constexpr Offset kOffsetMax = std::numeric_limits<Offset>::max() / 2;
 
 SegmentWriterOptions writer_options(const TopicOptions& options);
 
