@@ -17,7 +17,7 @@ class Retain : public ::testing::Test {
 
 TEST_F(Retain, AnIdleTopicIsEmptyAfterItsTimeWithoutAnotherProduce) {
   broker.create("t", {{"retention.ms", "5000"}});
-  broker.put("t", "a", "1");
+  broker.put("t", "a-key", "1");
   broker.run_due();
   broker.clock.advance(5000);
   broker.run_due();
@@ -26,7 +26,7 @@ TEST_F(Retain, AnIdleTopicIsEmptyAfterItsTimeWithoutAnotherProduce) {
   broker.run_due();
   EXPECT_EQ(broker.log("t").offsets().log_start, 1);
   EXPECT_EQ(broker.log("t").offsets().high_watermark, 1);
-  EXPECT_FALSE(broker.on_disk("t", "a"));
+  EXPECT_FALSE(broker.on_disk("t", "a-key"));
   EXPECT_EQ(broker.put("t", "b", "2"), 1);
 }
 
@@ -112,12 +112,12 @@ TEST_F(Retain, GoesOnInQuarantine) {
 
 TEST_F(Retain, OldFilesStayForTheirDelay) {
   broker.create("t", {{"retention.ms", "1000"}, {"file.delete.delay.ms", "60000"}});
-  broker.put("t", "a", "1");
+  broker.put("t", "a-key", "1");
   broker.advance(1001);
   EXPECT_EQ(broker.log("t").offsets().log_start, 1);
-  EXPECT_TRUE(broker.on_disk("t", "a"));
+  EXPECT_TRUE(broker.on_disk("t", "a-key"));
   broker.advance(60000);
-  EXPECT_FALSE(broker.on_disk("t", "a"));
+  EXPECT_FALSE(broker.on_disk("t", "a-key"));
 }
 
 }  // namespace
