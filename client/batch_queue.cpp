@@ -87,6 +87,33 @@ Result<> BatchQueue::close_all() {
   return {};
 }
 
+Result<std::vector<OutgoingBatch>> split(const OutgoingBatch& batch,
+                                         CompressionChoice compression) {
+  Bytes scratch;
+  auto cursor = RecordCursor::open(batch.bytes, kBatchBytesMax, scratch);
+  if (!cursor) return cursor.error();
+  std::vector<OutgoingBatch> halves;
+  for (const std::size_t end : {batch.numbers.size() / 2, batch.numbers.size()}) {
+    auto& half =
+        halves.emplace_back(OutgoingBatch{.partition = batch.partition, .created = batch.created});
+    BatchBuilder builder({}, compression);
+    for (std::size_t at = halves.size() == 1 ? 0 : batch.numbers.size() / 2; at < end; ++at) {
+      const auto record = cursor->next();
+      if (!record) return record.error();
+      builder.add({.offset_delta = builder.count(),
+                   .timestamp = (*record)->timestamp,
+                   .key = (*record)->key,
+                   .value = (*record)->value,
+                   .headers = (*record)->headers});
+      half.numbers.push_back(batch.numbers[at]);
+    }
+    auto bytes = builder.finish();
+    if (!bytes) return bytes.error();
+    half.bytes = *std::move(bytes);
+  }
+  return halves;
+}
+
 void stamp_producer(OutgoingBatch& batch, std::int64_t producer_id, std::int16_t producer_epoch) {
   BatchHeader header = *read_batch_header(batch.bytes);
   header.producer_id = producer_id;

@@ -63,6 +63,10 @@ class BatchQueue {
   Bytes headers_{};
 };
 
+/// The same records in two batches without numbers of a producer, for a broker that finds the one
+/// too large. `batch` holds at least two records.
+Result<std::vector<OutgoingBatch>> split(const OutgoingBatch& batch, CompressionChoice compression);
+
 /// Sets who produced the batch and where it stands in the line of that producer's batches.
 void stamp_producer(OutgoingBatch& batch, std::int64_t producer_id, std::int16_t producer_epoch);
 

@@ -227,9 +227,19 @@ void Producer::settle(OutgoingBatch&& batch, const Answer& answer) {
     retry_cause_ =
         broker_error("cannot write to " + topic_, code, answer.error_message.value_or(""));
     again_.push_back(std::move(batch));
+  } else if (code == ErrorCode::kMessageTooLarge && batch.numbers.size() > 1 &&
+             !batch.outcome_unknown) {
+    send_in_halves(batch);
   } else {
     refuse(std::move(batch), answer);
   }
+}
+
+void Producer::send_in_halves(const OutgoingBatch& batch) {
+  auto halves = split(batch, options_.batch.compression);
+  if (!halves) return give_up(halves.error());
+  if (idempotent_) renumber_from(batch);
+  for (OutgoingBatch& half : *halves) again_.push_back(std::move(half));
 }
 
 void Producer::refuse(OutgoingBatch&& batch, const Answer& answer) {

@@ -91,6 +91,7 @@ class Producer {
   void receive_one();
   void settle(OutgoingBatch&& batch, const ProduceResponse::Topic::Partition& answer);
   void refuse(OutgoingBatch&& batch, const ProduceResponse::Topic::Partition& answer);
+  void send_in_halves(const OutgoingBatch& batch);
   void renumber_from(const OutgoingBatch& refused);
   void report_stored(const OutgoingBatch& batch, Offset base_offset);
   void give_up(const Error& error);

@@ -22,6 +22,7 @@ void add_broker_option(Program& program, CLI::App& command) {
             program.broker = *address;
           },
           "Where the broker listens (default 127.0.0.1:9092)")
+      ->take_last()
       ->type_name("HOST:PORT");
 }
 

@@ -159,8 +159,9 @@ void add_consume(Program& program) {
         const bool known = text == "earliest" || text == "latest" || parse_number(text) || time;
         return known ? std::string() : "expected earliest, latest, an offset or @TIMESTAMP";
       });
-  command.add_option("--partition", options->partitions,
-                     "Only this one; may be given several times");
+  command
+      .add_option("--partition", options->partitions, "Only this one; may be given several times")
+      ->allow_extra_args(false);
   command.add_flag("--until-end", options->until_end,
                    "Stop at what was the end when the command began, instead of waiting for more");
   command.add_option("--max", options->records_max, "Stop after this many records")

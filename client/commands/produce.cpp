@@ -272,7 +272,8 @@ void add_produce(Program& program) {
   auto* tombstone =
       command.add_flag("--tombstone", options->tombstone, "Delete the key: a record without value");
   auto* headers =
-      command.add_option("--header", options->headers, "NAME=VALUE; may be given several times");
+      command.add_option("--header", options->headers, "NAME=VALUE; may be given several times")
+          ->allow_extra_args(false);
   auto* file =
       command.add_option("--file", options->file, "Lines of this file; - is standard input");
   tombstone->excludes(value);

@@ -41,20 +41,21 @@ BrokerFixture::~BrokerFixture() {
 }
 
 void BrokerFixture::start() {
-  auto broker = server::Broker::start(
-      {.options = options,
-       .files = files,
-       .clock = clock,
-       .report =
-           [reports = reports_](storage::Severity, const std::string& line) {
-             const std::lock_guard lock(reports->mutex);
-             reports->lines.push_back(line);
-           },
-       .cleaner_threads = false});
+  auto broker =
+      server::Broker::start({.options = options,
+                             .files = files,
+                             .clock = clock,
+                             .report =
+                                 [reports = reports_](storage::Severity, const std::string& line) {
+                                   const std::lock_guard lock(reports->mutex);
+                                   reports->lines.push_back(line);
+                                 },
+                             .cleaner_threads = false});
   if (!broker) throw std::runtime_error(broker.error().text);
   broker_ = std::move(*broker);
   broker_->wait_until_loaded();
   port_ = broker_->port();
+  options.listen = address();  // a restart keeps the port
 }
 
 void BrokerFixture::stop() {
@@ -84,11 +85,12 @@ void BrokerFixture::create_topic(const std::string& name, int partitions, const 
 Offset BrokerFixture::produce(const std::string& topic, const std::vector<client::Record>& records,
                               std::int32_t partition) {
   Offset first = -1;
-  auto producer = client::Producer::open(
-      connection(), topic, {.on_delivery = [&](const client::Delivery& delivery) {
-        if (delivery.error) throw std::runtime_error(delivery.error->text);
-        first = delivery.base_offset;
-      }});
+  auto producer = client::Producer::open(connection(), topic,
+                                         {.on_delivery = [&](const client::Delivery& delivery) {
+                                           if (delivery.error)
+                                             throw std::runtime_error(delivery.error->text);
+                                           first = delivery.base_offset;
+                                         }});
   if (!producer) throw std::runtime_error(producer.error().text);
   for (client::Record record : records) {
     record.partition = partition;
