@@ -14,7 +14,7 @@ namespace lastword::model {
 namespace {
 
 constexpr std::uint64_t kStepsOfASeed = 250;
-constexpr std::uint64_t kSteps = 12'000;
+constexpr std::uint64_t kSteps = 60'000;
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/operations.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace lastword::model {
 namespace {
 
@@ -134,10 +137,18 @@ std::string History::roll() {
   return {};
 }
 
+/// Mostly by any time; sometimes to just before the moment at which a tombstone may go, or to it.
 std::string History::move_clock() {
-  const std::int64_t by_ms =
+  std::int64_t by_ms =
       random_.pick<std::int64_t>({1000, 30 * kSecondMs, kMinuteMs, 10 * kMinuteMs, kHourMs,
                                   7 * kHourMs, 25 * kHourMs, 192 * kHourMs});
+  const auto& waiting = any_partition().seen.waiting;
+  if (!waiting.empty() && random_.percent(40)) {
+    const auto tombstone =
+        std::next(waiting.begin(), static_cast<std::ptrdiff_t>(random_.below(waiting.size())));
+    const TimestampMs moment = tombstone->second - static_cast<std::int64_t>(random_.below(2));
+    by_ms = std::max<std::int64_t>(1, moment - world_.clock.now_ms());
+  }
   say("by " + std::to_string(by_ms) + " ms");
   world_.clock.advance(by_ms);
   return run_due();
