@@ -26,11 +26,12 @@ Result<Offsets> Log::Impl::heal() {
 /// The fenced segment from its durable position, and all that lie behind it.
 std::vector<Log::Impl::Source> Log::Impl::sources_behind(const SegmentInfo& durable) const {
   std::vector<Source> sources;
+  const bool earlier_run = offsets().fences == 0;
   const auto consider = [&](const SegmentInfo& info) {
     if (same_file(info, durable)) {
-      sources.push_back({info, durable.size_bytes});
+      sources.push_back({info, durable.size_bytes, earlier_run});
     } else if (info.base_offset > durable.base_offset) {
-      sources.push_back({info, 0});
+      sources.push_back({info, 0, earlier_run});
     }
   };
   for (const SegmentPtr& segment : *committed_.closed) consider(segment->info);
@@ -46,6 +47,13 @@ Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
   if (!file) return file.take_error();
   auto size_bytes = (*file)->size_bytes();
   if (!size_bytes) return size_bytes.take_error();
+  // Too late rather than too early: retention and lags go by it.
+  TimestampMs append_ms = std::max(source.info.last_append_ms, source.info.first_append_ms);
+  if (source.times_from_file) {
+    auto status = env_.files.status(path_of(source.info));
+    if (!status) return status.take_error();
+    append_ms = std::max(append_ms, status->modified_ms);
+  }
   Bytes buffer;
   Bytes scratch;
   const Offset from = std::max(into.info().last_offset + 1, source.info.base_offset);
@@ -68,11 +76,8 @@ Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
     if (into.info().size_bytes + header.size_bytes() > static_cast<std::uint64_t>(kRelativeMax)) {
       return false;
     }
-    const bool first = into.info().empty() && source.info.first_append_ms >= 0;
-    const TimestampMs append_ms =
-        first ? source.info.first_append_ms
-              : std::max(source.info.last_append_ms, source.info.first_append_ms);
     LW_TRY(into.append((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch), append_ms));
+    into.note_first_append(source.info.first_append_ms);
   }
 }
 

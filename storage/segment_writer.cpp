@@ -161,6 +161,11 @@ void SegmentWriter::adopt_damage(ByteView bytes) {
   written_bytes_ = info_.size_bytes;
 }
 
+void SegmentWriter::note_first_append(TimestampMs append_ms) {
+  if (info_.empty() || append_ms < 0) return;
+  info_.first_append_ms = std::min(info_.first_append_ms, append_ms);
+}
+
 void SegmentWriter::note(ByteView batch, const BatchFacts& facts, TimestampMs append_ms) {
   const BatchHeader& header = facts.header;
   LW_CHECK(batch.size() == header.size_bytes());

@@ -59,6 +59,9 @@ class SegmentWriter {
   /// Notes a batch that is in the file already, at info().size_bytes (recovery); read it with a
   /// SegmentReader::Range of this segment, which lets no impossible offset through.
   void adopt(ByteView batch, const BatchFacts& facts, TimestampMs append_ms);
+
+  /// For batches that were appended to another segment before: the first of them then.
+  void note_first_append(TimestampMs append_ms);
   /// Notes bytes there that are no batch: a damaged range, whole or piece by piece.
   void adopt_damage(ByteView bytes);
 
