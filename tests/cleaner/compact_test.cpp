@@ -104,7 +104,9 @@ TEST_F(OnePass, EndsQuietlyWhenRetentionRemovesItsSegments) {
   int asked = 0;
   const PassOutcome outcome = run(kMebibyte, [&] {
     // In the copy phase: the map has been built from sixteen batches.
-    if (++asked == 22) EXPECT_TRUE(broker.log("t").drop_before(8));
+    if (++asked == 22) {
+      EXPECT_TRUE(broker.log("t").drop_before(8));
+    }
     return false;
   });
   EXPECT_TRUE(outcome.cancelled);

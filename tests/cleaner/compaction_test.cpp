@@ -320,7 +320,7 @@ TEST_F(Compaction, TheTableIsThatOfTheProducerAfterRandomHistories) {
     std::map<std::string, std::string> model;
     for (int i = 0; i < 2000; ++i) {
       test::BatchSpec spec{.records = {}, .codec = static_cast<Codec>(random() % 5)};
-      for (unsigned n = 1 + random() % 5; n > 0; --n) {
+      for (auto n = 1 + random() % 5; n > 0; --n) {
         const std::string key = "key-" + std::to_string(random() % 100);
         if (random() % 20 == 0) {
           spec.records.push_back({key, kNull});

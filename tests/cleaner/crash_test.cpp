@@ -76,7 +76,7 @@ TEST_P(CrashInAPass, NothingComesBackAndNothingIsLost) {
     ASSERT_TRUE(broker.start()) << broker.lines.back();
     expect_invariants(broker);
     const Offset mark = broker.log("t").offsets().removed_tombstone_mark;
-    if (broker.read("t").size() == 2U) EXPECT_GE(mark, 11);
+    EXPECT_TRUE(broker.read("t").size() != 2U || mark >= 11) << mark;
     // And it goes on from there, to the same end.
     clean(broker);
     broker.clock.advance(5500);

@@ -8,6 +8,7 @@
 namespace lastword::cleaner {
 namespace {
 
+using test::CrashKind;
 using test::fast_compacted;
 using test::StoreFixture;
 
@@ -145,6 +146,27 @@ TEST_F(InQuarantine, AFullDiskIsMadeEmptierFromTheReserve) {
   broker.run_due();
   EXPECT_TRUE(broker.report("x").quarantine_reason.empty());
   EXPECT_EQ(broker.read("x").size(), 1U);
+}
+
+TEST_F(InQuarantine, ARangeThatWasBadWhenItsSegmentWasSummedUpIsCleanedAfterItsRepair) {
+  broker.create("x", fast_compacted());
+  for (int i = 0; i < 3; ++i) broker.put("x", "a", std::to_string(i));
+  const std::string directory = broker.log("x").identity().directory;
+  const std::string path = storage::path_in(
+      directory, storage::segment_file_name({0, 0, storage::SegmentFile::kLog}));
+  const Bytes good = broker.files.content(path);
+  const std::uint64_t second = read_batch_header(good)->size_bytes();
+  broker.crash(CrashKind::kProcess);
+  broker.files.damage(path, second + 30, test::to_bytes("garbage"));
+  ASSERT_TRUE(broker.start());
+  // The start found it, with a good batch behind it, in the segment that was active.
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{0, 2}));
+  broker.advance(1000);
+  EXPECT_FALSE(broker.report("x").quarantine_reason.empty());
+  broker.files.damage(path, 0, ByteView(good).first(second * 2));
+  broker.advance(kMinuteMs);
+  EXPECT_TRUE(broker.report("x").quarantine_reason.empty()) << broker.lines.back();
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{2}));
 }
 
 }  // namespace
