@@ -3,15 +3,17 @@
 import json
 import time
 
+import batches
 import segments
 from broker import Broker, compacted
 from clients import KINDS, Clients
-from report import Skip, expect_equal, wait_until
+from report import Skip, at_once, expect_equal, wait_until
 from steps import to_bytes, to_text
 
 CODECS = segments.CODECS
 T0 = (int(time.time()) - 3600) * 1000
 KEYS, ROUNDS = 30, 8
+LARGE = "large"
 
 
 def item(key, value, headers=(), timestamp=None):
@@ -66,20 +68,18 @@ class ClientChecks:
         """The two calls get the broker when the topics are written, and when they are compacted."""
         with Broker() as self.broker, Clients(self.broker.address) as self.clients:
             self.here = [kind for kind in self.kinds if self._is_here(kind)]
-            for kind in self.here:
-                self._write_all(kind)
+            at_once(self._write_all, self.here)
             if after_writing:
                 after_writing(self.broker, sorted(self.written))
-            for kind in self.here:
-                self._read_all(kind, "plain", self._check_plain)
+            at_once(self._read_plain, self.here)
             for kind in self.here:
                 for topic in self._topics(kind, "compacted", "shortened"):
                     self.report.run(f"{topic}_is_compacted", self._wait_for_compaction, topic)
             if after_cleaning:
                 after_cleaning(self.broker, sorted(self.written))
-            for kind in self.here:
-                self._read_all(kind, "compacted", self._check_compacted)
-                self._read_all(kind, "shortened", self._check_compacted)
+            at_once(self._read_compacted, self.here)
+            self._write_special_topics()
+            at_once(self._check_special_topics, self.here)
 
     def _is_here(self, kind):
         here = False
@@ -177,10 +177,16 @@ class ClientChecks:
             expect_equal(segments.record_count(folder), wanted, "records after compaction")
         segments.read(folder)
 
-    def _read_all(self, reader, sort, check):
+    def _read_plain(self, reader):
         for writer in self.here:
-            for topic in self._topics(writer, sort):
-                self.report.run(f"{reader.name}_reads_{topic}", check, reader, topic)
+            for topic in self._topics(writer, "plain"):
+                self.report.run(f"{reader.name}_reads_{topic}", self._check_plain, reader, topic)
+
+    def _read_compacted(self, reader):
+        for writer in self.here:
+            for topic in self._topics(writer, "compacted", "shortened"):
+                self.report.run(f"{reader.name}_reads_{topic}", self._check_compacted, reader,
+                                topic)
 
     def _check_plain(self, reader, topic):
         wanted = list(enumerate(self.written[topic]))
@@ -222,3 +228,39 @@ class ClientChecks:
         answer = self.clients.get(reader).ask("consume", topic=topic, timestamp=middle)
         expect_equal([record[0] for record in answer["records"]],
                      [record[0] for record in got if record[0] >= first], "read from a time on")
+
+    # What one topic each is enough for
+
+    def _write_special_topics(self):
+        self.broker.create_topic(LARGE, {"max.message.bytes": 2 << 20})
+        with self.broker.connect() as connection:
+            for _ in range(2):
+                answer = connection.produce(LARGE, batches.batch([(b"k", b"v" * 900_000)]))
+                expect_equal(answer["error_code"], 0, "error of a produce")
+
+    def _check_special_topics(self, kind):
+        self.report.run(f"{kind.name}_reads_records_larger_than_its_limits", self._read_large, kind)
+        name = f"{kind.name}_goes_on_when_a_topic_is_deleted_and_made_again"
+        if self.clients.get(kind).about["follows"]:
+            self.report.run(name, self._follow, kind)
+        else:
+            self.report.run(name, self._skip, f"{kind.name} ends with each step")
+
+    def _read_large(self, kind):
+        records = self.clients.get(kind).ask("consume", topic=LARGE, offset=0,
+                                             fetch_bytes=1)["records"]
+        expect_equal([(record[0], len(to_bytes(record[3]))) for record in records],
+                     [(0, 900_000), (1, 900_000)], "offsets and sizes")
+
+    def _follow(self, kind):
+        """Through one producer and one consumer; the topic has another id the second time."""
+        topic = f"again.{kind.name}"
+        client = self.clients.get(kind)
+        before = self.broker.create_topic(topic)
+        for number in range(5):
+            client.ask("follow", topic=topic, value=f"old {number}")
+        self.broker.delete_topic(topic)
+        after = self.broker.create_topic(topic)
+        assert before != after, "the same id again"
+        for number in range(3):
+            client.ask("follow", topic=topic, value=f"new {number}")

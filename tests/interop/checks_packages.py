@@ -13,7 +13,7 @@ import segments
 from broker import PROGRAMS, Broker, compacted
 from checks_clients import item
 from clients import KINDS, Clients
-from report import Skip, expect_equal, wait_until
+from report import Skip, at_once, expect_equal, wait_until
 from steps import to_bytes
 
 WRITERS = ("kcat", "kafka-python-debian", "confluent-debian")
@@ -70,9 +70,10 @@ class PackageChecks:
 
     def run(self):
         with Broker() as self.broker, Clients(self.broker.address) as self.clients:
-            for kind in KINDS:
-                if kind.name in WRITERS:
-                    self.report.run(f"packages_through_{kind.name}", self._round_trip, kind)
+            at_once(self._run_one, [kind for kind in KINDS if kind.name in WRITERS], workers=2)
+
+    def _run_one(self, kind):
+        self.report.run(f"packages_through_{kind.name}", self._round_trip, kind)
 
     def _round_trip(self, kind):
         if reason := kind.why_not():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line a check (`ok NAME`, `FAILED NAME: why`, `skipped NAME: reason`), and the sum of them."""
+import concurrent.futures
 import contextlib
+import threading
 import time
 import traceback
 
@@ -13,6 +15,7 @@ class Report:
     def __init__(self, only=None):
         self.passed = self.failed = self.skipped = 0
         self._only = only
+        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def check(self, name):
@@ -20,19 +23,20 @@ class Report:
         try:
             yield
         except Skip as reason:
-            self.skipped += 1
-            line = f"skipped {name}: {reason}"
+            self._count("skipped", f"skipped {name}: {reason}")
         except Exception as error:  # noqa: BLE001: whatever goes wrong in a check fails the check
-            self.failed += 1
             why = " ".join(str(error).split()) or type(error).__name__
             if not isinstance(error, AssertionError):
                 frame = traceback.extract_tb(error.__traceback__)[-1]
                 why = f"{type(error).__name__} at {frame.name}:{frame.lineno}: {why}"
-            line = f"FAILED {name}: {why[:800]}"
+            self._count("failed", f"FAILED {name}: {why[:800]}")
         else:
-            self.passed += 1
-            line = f"ok {name}"
-        print(line, flush=True)
+            self._count("passed", f"ok {name}")
+
+    def _count(self, result, line):
+        with self._lock:
+            setattr(self, result, getattr(self, result) + 1)
+            print(line, flush=True)
 
     def run(self, name, body, *arguments):
         """The same for a function; those not asked for on the command line are left out."""
@@ -43,6 +47,13 @@ class Report:
 
     def summary(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def at_once(body, items, workers=3):
+    """Calls it for each item, a few at a time: clients wait more than they work."""
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(body, item) for item in items]:
+            done.result()
 
 
 def wait_until(true, what, seconds=30):

@@ -17,7 +17,7 @@ class Driver:
         return {"name": f"confluent-kafka {confluent_kafka.__version__} with librdkafka "
                         f"{confluent_kafka.libversion()[0]}", "idempotent": True,
                 "codecs": ["none", "gzip", "snappy", "lz4", "zstd"],
-                "timestamps": True, "null_headers": True}
+                "timestamps": True, "null_headers": True, "follows": True}
 
     def producer(self, codec="none", idempotent=False):
         return Producer({"bootstrap.servers": self.address, "compression.type": codec,

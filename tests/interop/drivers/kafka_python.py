@@ -19,7 +19,7 @@ class Driver:
         have = {"gzip": has_gzip(), "snappy": has_snappy(), "lz4": has_lz4(), "zstd": has_zstd()}
         return {"name": f"kafka-python {kafka.__version__}", "idempotent": NEW,
                 "codecs": ["none"] + [codec for codec, there in have.items() if there],
-                "timestamps": True, "null_headers": False}
+                "timestamps": True, "null_headers": False, "follows": True}
 
     def producer(self, codec="none", idempotent=False):
         options = {"enable_idempotence": idempotent} if NEW else {}

@@ -31,7 +31,7 @@ class Driver:
         version = re.search(r"Version (\S+).*librdkafka (\S+)", text)
         return {"name": f"kcat {version[1]} with librdkafka {version[2]}", "idempotent": True,
                 "codecs": ["none", "gzip", "snappy", "lz4", "zstd"],
-                "timestamps": False, "null_headers": False}
+                "timestamps": False, "null_headers": False, "follows": False}
 
     def produce(self, topic, codec, idempotent, records):
         def kind(record):

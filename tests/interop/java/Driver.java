@@ -83,7 +83,8 @@ public class Driver {
     for (String codec : List.of("none", "gzip", "snappy", "lz4", "zstd")) {
       codecs.add(codec);
     }
-    return answer.put("idempotent", true).put("timestamps", true).put("null_headers", true);
+    return answer.put("idempotent", true).put("timestamps", true).put("null_headers", true)
+        .put("follows", true);
   }
 
   private KafkaProducer<byte[], byte[]> producer(String codec, boolean idempotent) {
