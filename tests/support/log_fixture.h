@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,13 +46,17 @@ class LogFixture {
     cache = std::make_unique<storage::FileCache>(files, files_max);
     reserve = std::make_unique<storage::DiskReserve>(files, "/data/reserve", reserve_bytes);
     reserve->refill();
-    env = std::make_unique<storage::Environment>(storage::Environment{
-        .files = files,
-        .clock = clock,
-        .cache = *cache,
-        .reserve = *reserve,
-        .report = [this](storage::Severity, const std::string& line) { reports.push_back(line); },
-        .durability = durability});
+    env = std::make_unique<storage::Environment>(
+        storage::Environment{.files = files,
+                             .clock = clock,
+                             .cache = *cache,
+                             .reserve = *reserve,
+                             .report =
+                                 [this](storage::Severity, const std::string& line) {
+                                   const std::lock_guard lock(reports_mutex_);
+                                   reports.push_back(line);
+                                 },
+                             .durability = durability});
     env->raise_leader_epoch = raise_leader_epoch;
     env->producer_ids_max = producer_ids_max;
   }
@@ -185,6 +190,8 @@ class LogFixture {
   static void append_bytes(Bytes& out, ByteView more) {
     out.insert(out.end(), more.begin(), more.end());
   }
+
+  std::mutex reports_mutex_{};
 };
 
 }  // namespace lastword::test
