@@ -153,23 +153,6 @@ void Log::Impl::adopt(Change change, const std::function<void(State&)>& also) {
     if (fsync()) state_.durable = state_.active;
   }
   if (also) also(state_);
-  keep_durable_listed(state_);
-}
-
-/// A segment that a pass or retention took away was durable to its end, or they would not have been
-/// let: the durable end is where the next one begins.
-void Log::Impl::keep_durable_listed(State& state) const {
-  const SegmentInfo active = committed_.writer->info();
-  if (same_file(state.durable, active)) return;
-  const SegmentInfo* next = &active;
-  for (auto segment = state.closed->rbegin(); segment != state.closed->rend(); ++segment) {
-    const SegmentInfo& info = (*segment)->info;
-    if (same_file(state.durable, info)) return;
-    if (info.base_offset >= state.durable_end) next = &info;
-  }
-  state.durable = {.base_offset = next->base_offset,
-                   .generation = next->generation,
-                   .last_offset = next->base_offset - 1};
 }
 
 Result<> Log::Impl::commit(Change change, const std::function<void(State&)>& also) {

@@ -23,6 +23,23 @@ Result<Offsets> Log::Impl::heal() {
   return offsets();
 }
 
+/// The listed segment that holds the durable end, up to it; without facts where the durable end is its
+/// beginning. What a roll closed, or a pass or retention took away, was durable to its own end.
+SegmentInfo Log::Impl::durable_segment(const State& state) {
+  const auto holds_end = [&](const SegmentInfo& info) {
+    return info.base_offset <= state.durable_end;
+  };
+  SegmentInfo last{.base_offset = state.durable_end};
+  for (const SegmentPtr& segment : *state.closed) {
+    if (holds_end(segment->info)) last = segment->info;
+  }
+  if (holds_end(state.active)) last = state.active;
+  if (same_file(last, state.durable)) return state.durable;
+  return {.base_offset = last.base_offset,
+          .generation = last.generation,
+          .last_offset = last.base_offset - 1};
+}
+
 /// The fenced segment from its durable position, and all that lie behind it.
 std::vector<Log::Impl::Source> Log::Impl::sources_behind(const SegmentInfo& durable) const {
   std::vector<Source> sources;
@@ -104,6 +121,7 @@ Result<> Log::Impl::heal_locked() {
     Lock lock(state_mutex_);
     before = state_;
   }
+  before.durable = durable_segment(before);
   const auto options = this->options();
   const std::uint32_t generation = committed_.manifest.next_generation++;
   const std::vector<Source> sources = sources_behind(before.durable);

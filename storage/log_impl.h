@@ -80,7 +80,6 @@ class Log::Impl {
   Result<> commit(Change change, const std::function<void(State&)>& also = {})
       REQUIRES(append_mutex_);
   void adopt(Change change, const std::function<void(State&)>& also) REQUIRES(append_mutex_);
-  void keep_durable_listed(State& state) const REQUIRES(append_mutex_, state_mutex_);
   Result<> save(const Change& change) REQUIRES(append_mutex_);
   /// After a failed save the manifest on disk is in doubt; nothing may be acknowledged that it
   /// might not list. Saves the present one again.
@@ -118,6 +117,7 @@ class Log::Impl {
     std::uint64_t from = 0;
     bool times_from_file = false;  // the facts are of an earlier run
   };
+  static SegmentInfo durable_segment(const State& state);
   std::vector<Source> sources_behind(const SegmentInfo& durable) const REQUIRES(append_mutex_);
   Result<bool> copy_behind(const Source& source, SegmentWriter& into);
   Result<> fill_up_to(Offset end, SegmentWriter& into) REQUIRES(append_mutex_);

@@ -125,7 +125,7 @@ void Log::Impl::fence() {
     ++state_.offsets.fences;
     durable_end = state_.durable_end;
     log_end = state_.offsets.log_end;
-    next.manifest.fence = Fence{state_.durable_end, state_.durable.size_bytes};
+    next.manifest.fence = Fence{state_.durable_end, durable_segment(state_).size_bytes};
   }
   report(Severity::kError, "a sync failed: no writes until the offsets from " +
                                std::to_string(durable_end) + " to " + std::to_string(log_end) +
