@@ -111,7 +111,7 @@ Result<> PartitionLogs::close(const std::vector<PartitionPtr>& partitions,
     const std::string name = partition_directory_name(partitions[i]->topic, partitions[i]->index);
     const auto log = partitions[i]->log();
     if (!log) {
-      failure.note(Error{ErrorKind::kStorage, "partition " + name + " was not open"});
+      failure.note(Error{ErrorKind::kCancelled, "partition " + name + " was not open"});
     } else if (std::chrono::steady_clock::now() >= until) {
       failure.note(Error{ErrorKind::kCancelled, "no time was left to close partition " + name +
                                                     "; the next start recovers it"});

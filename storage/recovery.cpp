@@ -45,8 +45,25 @@ bool Recovery::offsets_are_sane() const {
   return largest <= kOffsetMax;
 }
 
+/// No crash leaves records without a manifest: somebody took it away, and may bring it back.
+Result<> Recovery::refuse_orphans() {
+  auto names = env_.files.list(directory_);
+  if (!names) return names.take_error();
+  for (const std::string& name : *names) {
+    const auto segment = parse_segment_file_name(name);
+    if (!segment || segment->file != SegmentFile::kLog) continue;
+    const auto status = env_.files.status(path_in(directory_, name));
+    if (!status || status->size_bytes == 0) continue;
+    return Error{ErrorKind::kDamaged,
+                 directory_ + " holds " + name + " but no manifest; bring the manifest back, or " +
+                     "move the folder away to begin anew"};
+  }
+  return {};
+}
+
 Result<> Recovery::create() {
   LW_TRY(env_.files.create_directories(directory_));
+  LW_TRY(refuse_orphans());
   manifest_ = Manifest{};
   manifest_.topic_id = identity_.topic_id;
   LW_TRY(remove_unlisted());

@@ -40,6 +40,7 @@ class Recovery {
 
  private:
   bool offsets_are_sane() const;
+  Result<> refuse_orphans();
   Result<> create();
   Result<> remove_unlisted();
   Result<> open_whole();
