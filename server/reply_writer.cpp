@@ -19,8 +19,12 @@ namespace {
 // One call carries at most this much, so that a pool thread is not one client's for long.
 constexpr std::size_t kSendBytesMax = 1u << 20;
 
-Error gone(const char* what, int code) {
-  return Error{ErrorKind::kClosed, std::string(what) + ": " + std::strerror(code)};
+// Whether the client went or the disk failed: only of the latter somebody has to know.
+Error failure(const char* what, int code) {
+  const bool client_gone =
+      code == EPIPE || code == ECONNRESET || code == ETIMEDOUT || code == ENOTCONN;
+  return Error{client_gone ? ErrorKind::kClosed : ErrorKind::kStorage,
+               std::string(what) + ": " + std::strerror(code)};
 }
 
 // Empty optional: the socket's buffer is full.
@@ -29,7 +33,7 @@ using Sent = Result<std::optional<std::size_t>>;
 Sent outcome(const char* what, ssize_t sent) {
   if (sent >= 0) return std::optional<std::size_t>(static_cast<std::size_t>(sent));
   if (errno == EAGAIN || errno == EINTR) return std::optional<std::size_t>();
-  return gone(what, errno);
+  return failure(what, errno);
 }
 
 Sent send_bytes(int descriptor, ByteView bytes, bool more) {
