@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DescribeConfigs: settings of topics and of this broker, with their sources.
 #include <algorithm>
+#include <set>
 
 #include "config/topic_name.h"
 #include "server/handlers.h"
@@ -63,7 +64,10 @@ awaitable<DescribeConfigsResponse> describe_configs(Context& context, const Requ
   const ConfigDetail detail{.synonyms = request.include_synonyms,
                             .documentation = request.include_documentation};
   DescribeConfigsResponse response;
+  // Each once, however often it is named: a small request must not make a huge answer.
+  std::set<std::pair<std::int8_t, std::string>> seen;
   for (const Resource& resource : request.resources) {
+    if (!seen.emplace(resource.resource_type, resource.resource_name).second) continue;
     ResourceResult& result = response.results.emplace_back();
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
