@@ -25,6 +25,7 @@ constexpr std::int64_t kEarliestLocal = -4;
 constexpr std::int64_t kLatestTiered = -5;
 constexpr std::int64_t kEarliestPendingUpload = -6;
 
+using std::chrono::steady_clock;
 constexpr auto kWaitForSync = std::chrono::seconds(10);
 
 std::int16_t first_version_with(std::int64_t timestamp) {
@@ -37,18 +38,25 @@ std::int16_t first_version_with(std::int64_t timestamp) {
   }
 }
 
-awaitable<void> latest(Context& context, const Found& found, PartitionResult& result) {
-  const Offset written = found.log->offsets().log_end;
-  const auto synced = [&found, written] {
+awaitable<void> latest(Context& context, const Found& found, steady_clock::time_point deadline,
+                       PartitionResult& result) {
+  const auto begun = found.log->offsets();
+  const auto settled = [&context, &found, &begun] {
     const auto offsets = found.log->offsets();
-    return offsets.high_watermark >= written || offsets.fenced;
+    // After a fence the end may lie lower than it did.
+    return offsets.high_watermark >= begun.log_end || offsets.fenced ||
+           offsets.fences != begun.fences || !context.store.find(found.partition->topic_id);
   };
   std::vector<storage::PartitionPtr> partitions{found.partition};
-  co_await context.progress.wait(
-      std::move(partitions), {.deadline = std::chrono::steady_clock::now() + kWaitForSync}, synced);
+  co_await context.progress.wait(std::move(partitions), {.deadline = deadline}, settled);
   result.offset = found.log->offsets().high_watermark;
   result.leader_epoch = found.log->leader_epoch_at(result.offset - 1);
 }
+
+struct Asked {
+  std::int64_t timestamp = 0;
+  steady_clock::time_point deadline{};  // of the whole request
+};
 
 void take(PartitionResult& result, const Result<storage::TimestampOffset>& found) {
   if (!found) {
@@ -60,10 +68,10 @@ void take(PartitionResult& result, const Result<storage::TimestampOffset>& found
   result.leader_epoch = found->leader_epoch;
 }
 
-awaitable<void> look_up(Context& context, const Found& found, std::int64_t timestamp,
+awaitable<void> look_up(Context& context, const Found& found, const Asked& asked,
                         PartitionResult& result) {
-  switch (timestamp) {
-    case kLatest: co_return co_await latest(context, found, result);
+  switch (asked.timestamp) {
+    case kLatest: co_return co_await latest(context, found, asked.deadline, result);
     case kEarliest:
     case kEarliestLocal:
       result.offset = found.log->offsets().log_start;
@@ -76,7 +84,7 @@ awaitable<void> look_up(Context& context, const Found& found, std::int64_t times
                                          [&] { return found.log->find_max_timestamp(); }));
     default:
       co_return take(result, co_await on(context.disk, [&] {
-                       return found.log->find_timestamp(timestamp);
+                       return found.log->find_timestamp(asked.timestamp);
                      }));
   }
 }
@@ -86,6 +94,7 @@ awaitable<void> look_up(Context& context, const Found& found, std::int64_t times
 awaitable<ListOffsetsResponse> list_offsets(Context& context, const Request& info,
                                             ListOffsetsRequest request) {
   ListOffsetsResponse response;
+  const auto deadline = steady_clock::now() + kWaitForSync;
   for (const auto& topic : request.topics) {
     auto& topic_result = response.topics.emplace_back();
     topic_result.name = topic.name;
@@ -106,7 +115,7 @@ awaitable<ListOffsetsResponse> list_offsets(Context& context, const Request& inf
             check_epoch(asked.current_leader_epoch, found.log->offsets().leader_epoch);
       }
       if (result.error_code == ErrorCode::kNone) {
-        co_await look_up(context, found, asked.timestamp, result);
+        co_await look_up(context, found, {asked.timestamp, deadline}, result);
         if (request.want_removed_tombstone_mark) {
           result.removed_tombstone_mark = found.log->offsets().removed_tombstone_mark;
         }
