@@ -15,13 +15,13 @@ namespace lastword::server {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-constexpr auto kFirstHealPause = std::chrono::milliseconds(100);
-constexpr auto kLongestHealPause = std::chrono::milliseconds(5000);
+constexpr auto kFirstPause = std::chrono::milliseconds(100);
+constexpr auto kLongestPause = std::chrono::milliseconds(5000);
 
 // What a worker is to do with one log.
 struct Job {
   storage::PartitionPtr partition;
-  bool heal = false;
+  bool retry = false;  // the last sync failed
 };
 
 // One log is worked on by one thread at a time; what is asked for meanwhile is one more run.
@@ -29,8 +29,8 @@ struct State {
   bool queued = false;
   bool running = false;
   bool again = false;
-  bool fenced = false;
-  std::chrono::milliseconds heal_pause = kFirstHealPause;
+  bool failed = false;
+  std::chrono::milliseconds pause = kFirstPause;
 };
 
 }  // namespace
@@ -47,7 +47,7 @@ class Flusher::Impl {
     {
       const std::lock_guard lock(mutex_);
       State& state = states_[partition.get()];
-      if (state.fenced || state.queued) return;
+      if (state.failed || state.queued) return;
       if (state.running) {
         state.again = true;
         return;
@@ -73,7 +73,7 @@ class Flusher::Impl {
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
-      take_due_heals();
+      take_due_retries();
       if (queue_.empty()) {
         if (stopping_) return;
         sleep(lock);
@@ -84,23 +84,23 @@ class Flusher::Impl {
       State& begun = states_[job.partition.get()];
       begun.queued = false;
       begun.running = true;
-      begun.fenced = false;  // appends that a heal lets in ask for a sync of their own
+      begun.failed = false;  // appends that a heal lets in ask for a sync of their own
       lock.unlock();
-      const bool good = job.heal ? heal(*job.partition) : sync(*job.partition);
+      const bool good = job.retry ? retry(*job.partition) : sync(*job.partition);
       lock.lock();
       done(job, good);
     }
   }
 
   void sleep(std::unique_lock<std::mutex>& lock) {
-    if (heals_.empty()) wake_.wait(lock);
-    else wake_.wait_until(lock, heals_.begin()->first);
+    if (retries_.empty()) wake_.wait(lock);
+    else wake_.wait_until(lock, retries_.begin()->first);
   }
 
-  void take_due_heals() {
-    while (!stopping_ && !heals_.empty() && heals_.begin()->first <= SteadyClock::now()) {
-      queue_.push_back({heals_.begin()->second, true});
-      heals_.erase(heals_.begin());
+  void take_due_retries() {
+    while (!stopping_ && !retries_.empty() && retries_.begin()->first <= SteadyClock::now()) {
+      queue_.push_back({retries_.begin()->second, true});
+      retries_.erase(retries_.begin());
     }
   }
 
@@ -111,14 +111,18 @@ class Flusher::Impl {
     progress_.notify(partition);
     if (offsets || offsets.error().kind == ErrorKind::kClosed) return true;
     report_(storage::Severity::kError,
-            log->identity().name + ": a sync failed, no record is accepted until one works: " +
+            log->identity().name + (log->offsets().fenced
+                                        ? ": a sync failed, no record is accepted until one works: "
+                                        : ": a sync could not be tried, it will be again: ") +
                 offsets.error().text);
     return false;
   }
 
-  bool heal(const storage::Partition& partition) {
+  bool retry(const storage::Partition& partition) {
     const auto log = partition.log();
     if (!log) return true;
+    // Without a descriptor, for example, a sync fails and proves nothing about the disk.
+    if (!log->offsets().fenced) return sync(partition);
     const auto offsets = log->heal();
     progress_.notify(partition);
     if (!offsets) return offsets.error().kind == ErrorKind::kClosed;
@@ -132,10 +136,10 @@ class Flusher::Impl {
     State& state = states_[job.partition.get()];
     state.running = false;
     if (!good) {
-      state.fenced = true;
+      state.failed = true;
       state.again = false;
-      heals_.emplace(SteadyClock::now() + state.heal_pause, job.partition);
-      state.heal_pause = std::min(state.heal_pause * 2, kLongestHealPause);
+      retries_.emplace(SteadyClock::now() + state.pause, job.partition);
+      state.pause = std::min(state.pause * 2, kLongestPause);
       wake_.notify_one();
       return;
     }
@@ -154,7 +158,7 @@ class Flusher::Impl {
   bool stopping_ = false;                                          // guarded by mutex_
   std::deque<Job> queue_;                                          // guarded by mutex_
   std::unordered_map<const storage::Partition*, State> states_;    // guarded by mutex_
-  std::multimap<SteadyClock::time_point, storage::PartitionPtr> heals_;  // guarded by mutex_
+  std::multimap<SteadyClock::time_point, storage::PartitionPtr> retries_;  // guarded by mutex_
   std::vector<std::thread> workers_;
 };
 

@@ -29,6 +29,7 @@ struct Write {
   std::size_t topic = 0;      // places in the response
   std::size_t partition = 0;
   std::optional<Appended> appended{};
+  bool fenced = false;
 };
 
 void fail(PartitionResult& result, ErrorCode code, std::string text) {
@@ -63,6 +64,7 @@ void write_one(const Context& context, const Request& info, Write& write,
   }
   auto appended = write.found.log->append(std::get<CheckedBatch>(checked));
   if (!appended) {
+    write.fenced = appended.error().kind == ErrorKind::kFenced;
     return fail(result, wire_code(appended.error().kind), appended.error().text);
   }
   write.appended = *appended;
@@ -194,6 +196,8 @@ awaitable<Produced> produce(Context& context, const Request& info, ProduceReques
   bool failed = false;
   for (const Write& write : writes) {
     if (write.appended) announce(context, write);
+    // Whoever fenced it (under durability os a roll or a pass may), the flusher is who heals it.
+    if (write.fenced) context.flusher.request(write.found.partition);
   }
   for (TopicResult& topic : response.responses) {
     for (PartitionResult& result : topic.partition_responses) {
