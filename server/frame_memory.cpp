@@ -17,6 +17,12 @@ FrameBuffer::~FrameBuffer() {
   if (memory_ != nullptr) memory_->give_back(std::move(data_), capacity_);
 }
 
+FrameCharge::~FrameCharge() {
+  if (memory_ == nullptr) return;
+  const storage::Lock lock(memory_->mutex_);
+  memory_->charged_bytes_ -= bytes_;
+}
+
 void FrameBuffer::swap(FrameBuffer& other) noexcept {
   std::swap(memory_, other.memory_);
   std::swap(data_, other.data_);
@@ -25,12 +31,12 @@ void FrameBuffer::swap(FrameBuffer& other) noexcept {
 
 FrameBuffer FrameMemory::grow(FrameBuffer& buffer, std::size_t keep_bytes,
                               std::size_t frame_bytes) {
+  constexpr std::size_t kLargestClass = kSmallestBytes << (2 * (kClasses - 1));
+  const std::size_t wanted = std::min(
+      frame_bytes, buffer.capacity() == 0 ? first_bytes() : buffer.capacity() * 4);
+  if (buffer.capacity() >= kLargestClass) return stretch(buffer, wanted);
   std::size_t capacity = kSmallestBytes;
-  const std::size_t wanted = buffer.capacity() == 0
-                                 ? std::min(frame_bytes, class_capacity(2))
-                                 : std::min(frame_bytes, buffer.capacity() * 4);
   while (capacity < wanted) capacity *= 4;
-  if (capacity > class_capacity(kClasses - 1)) capacity = wanted;
 
   FrameBuffer larger;
   auto data = take(capacity);
@@ -43,10 +49,51 @@ FrameBuffer FrameMemory::grow(FrameBuffer& buffer, std::size_t keep_bytes,
   return larger;
 }
 
-std::unique_ptr<std::byte[]> FrameMemory::take(std::size_t capacity) {
+FrameCharge FrameMemory::charge(std::size_t bytes) {
+  FrameCharge charge;
+  const storage::Lock lock(mutex_);
+  if (charged_bytes_ + bytes > bytes_max_ / 2) return charge;
+  charged_bytes_ += bytes;
+  charge.memory_ = this;
+  charge.bytes_ = bytes;
+  return charge;
+}
+
+std::size_t FrameMemory::first_bytes() const {
+  return used_bytes() < bytes_max_ / 2 ? kFirstBytes : kSmallestBytes;
+}
+
+std::size_t FrameMemory::ceiling(std::size_t capacity) const {
+  if (capacity <= kSmallestBytes) return bytes_max_;
+  return bytes_max_ - bytes_max_ / (capacity <= kFirstBytes ? 16 : 8);
+}
+
+// A frame near the budget could never be read if the old buffer counted beside the new one.
+FrameBuffer FrameMemory::stretch(FrameBuffer& buffer, std::size_t capacity) {
+  const std::size_t more = capacity - buffer.capacity();
+  FrameBuffer larger;
   {
     const storage::Lock lock(mutex_);
-    if (used_bytes_ + capacity > bytes_max_) return nullptr;
+    if (used_bytes_ + more > ceiling(capacity)) return larger;
+    used_bytes_ += more;
+  }
+  auto* data = static_cast<std::byte*>(std::realloc(buffer.data_.get(), capacity));
+  if (data == nullptr) {
+    const storage::Lock lock(mutex_);
+    used_bytes_ -= more;
+    return larger;
+  }
+  static_cast<void>(buffer.data_.release());
+  buffer.data_.reset(data);
+  buffer.capacity_ = capacity;
+  larger.swap(buffer);
+  return larger;
+}
+
+RawMemory FrameMemory::take(std::size_t capacity) {
+  {
+    const storage::Lock lock(mutex_);
+    if (used_bytes_ + capacity > ceiling(capacity)) return nullptr;
     used_bytes_ += capacity;
     for (std::size_t i = 0; i < kClasses; ++i) {
       if (class_capacity(i) != capacity || classes_[i].free.empty()) continue;
@@ -57,10 +104,15 @@ std::unique_ptr<std::byte[]> FrameMemory::take(std::size_t capacity) {
       return data;
     }
   }
-  return std::make_unique_for_overwrite<std::byte[]>(capacity);
+  RawMemory data(static_cast<std::byte*>(std::malloc(capacity)));
+  if (!data) {
+    const storage::Lock lock(mutex_);
+    used_bytes_ -= capacity;
+  }
+  return data;
 }
 
-void FrameMemory::give_back(std::unique_ptr<std::byte[]> data, std::size_t capacity) {
+void FrameMemory::give_back(RawMemory data, std::size_t capacity) {
   const storage::Lock lock(mutex_);
   used_bytes_ -= capacity;
   if (free_bytes_ + capacity > kReusedBytesMax) return;
