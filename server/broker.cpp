@@ -33,10 +33,10 @@ class Broker::Impl {
         flusher_(progress_, setup.report, kFlushThreads),
         cleaner_(*store_, setup.options,
                  [this](const storage::PartitionPtr& partition) { progress_.notify(*partition); }),
-        context_{*store_, cleaner_, progress_, flusher_, disk_, setup.clock, options_},
         notices_(setup.report),
+        context_{*store_, cleaner_, progress_, flusher_, disk_, setup.clock, options_, notices_},
         loops_(static_cast<int>(setup.options.limits.loop_threads)),
-        listener_(loops_, context_, notices_),
+        listener_(loops_, context_),
         trim_timer_(loops_.first()),
         cleaner_threads_(setup.cleaner_threads) {}
 
@@ -66,8 +66,9 @@ class Broker::Impl {
     flusher_.stop();
     asio::post(loops_.first(), [this] { trim_timer_.cancel(); });
     auto closed = store_->close(until);
-    disk_.join();
+    // In this order: a connection that a hung disk kept may ask the pool for more as long as loops run.
     loops_.stop();
+    disk_.join();
     return closed;
   }
 
@@ -125,8 +126,8 @@ class Broker::Impl {
   Progress progress_;
   Flusher flusher_;
   cleaner::Cleaner cleaner_;
-  Context context_;
   Notices notices_;
+  Context context_;
   Loops loops_;
   Listener listener_;
   asio::steady_timer trim_timer_;

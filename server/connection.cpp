@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "protocol/header.h"
+#include "protocol/messages/apis.h"
 #include "server/reply_writer.h"
 
 namespace lastword::server {
@@ -23,6 +24,20 @@ namespace {
 using std::chrono::steady_clock;
 constexpr auto kNever = steady_clock::time_point::max();
 constexpr auto kMemoryPause = std::chrono::milliseconds(5);
+
+// A decoded request and its answer, in bytes for each one of the frame. The records of a produce, nearly
+// all of it, stay in the frame.
+constexpr std::size_t kHandlingBytesPerByte = 8;
+
+bool is_produce(ByteView frame) {
+  std::int16_t key = 0;
+  Reader(frame).number(key);
+  return key == kProduceApi.key;
+}
+
+Error no_memory() {
+  return Error{ErrorKind::kClosed, "no memory for its request; see limits.request_memory_bytes"};
+}
 
 std::int32_t frame_size(std::span<const std::byte, kFrameSizeBytes> bytes) {
   std::int32_t size = 0;
@@ -53,12 +68,35 @@ Error quiet_end() { return Error{ErrorKind::kClosed, ""}; }
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, ConnectionShared& shared)
+bool ConnectionCount::begin(std::size_t most) {
+  const std::lock_guard lock(mutex_);
+  if (count_ >= most) return false;
+  ++count_;
+  return true;
+}
+
+void ConnectionCount::end() {
+  const std::lock_guard lock(mutex_);
+  if (--count_ == 0) none_.notify_all();
+}
+
+std::size_t ConnectionCount::now() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+bool ConnectionCount::wait_for_none(steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return none_.wait_until(lock, until, [this] { return count_ == 0; });
+}
+
+Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionShared> shared)
     : socket_(std::move(socket)),
-      shared_(shared),
+      shared_(std::move(shared)),
       answer_added_(socket_.get_executor()),
       answer_sent_(socket_.get_executor()),
       deadline_timer_(socket_.get_executor()),
+      idle_deadline_(kNever),
       read_deadline_(kNever),
       write_deadline_(kNever) {
   asio::error_code ignored;
@@ -70,12 +108,14 @@ Connection::Connection(asio::ip::tcp::socket socket, ConnectionShared& shared)
   local_ = {local.address().to_string(), local.port()};
 }
 
-Connection::~Connection() { shared_.ended(); }
+Connection::~Connection() { shared_->open.end(); }
 
 void Connection::start() {
   auto spawn = [this](asio::awaitable<void> body) {
     asio::co_spawn(socket_.get_executor(), std::move(body),
-                   [self = shared_from_this()](std::exception_ptr) {});
+                   [self = shared_from_this()](std::exception_ptr failure) {
+                     if (failure) self->abort();  // out of memory: the others must not wait for it
+                   });
   };
   spawn(read_requests());
   spawn(write_answers());
@@ -100,15 +140,15 @@ void Connection::abort() {
 
 void Connection::close(const std::string& why) {
   if (!why.empty() && !aborted_ && !finishing_) {
-    shared_.notices.say(storage::Severity::kWarning,
-                        "closing the connection of " + peer_ +
-                            (client_id_.empty() ? "" : " (client " + client_id_ + ")") + ": " +
-                            why);
+    shared_->context.notices.say(
+        storage::Severity::kWarning,
+        "closing the connection of " + client_text({.client_id = client_id_, .peer = peer_}) +
+            ": " + why);
   }
 }
 
 std::chrono::milliseconds Connection::limit(std::int64_t Limits::*of) const {
-  return std::chrono::milliseconds(shared_.context.options.load()->limits.*of);
+  return std::chrono::milliseconds(shared_->context.options.load()->limits.*of);
 }
 
 bool Connection::peer_gone() {
@@ -121,6 +161,7 @@ asio::awaitable<void> Connection::read_requests() {
   while (!aborted_ && !finishing_) {
     std::size_t frame_bytes = 0;
     auto frame = co_await read_frame(frame_bytes);
+    idle_deadline_ = kNever;
     read_deadline_ = kNever;
     if (!frame) {
       close(frame.error().text);
@@ -147,19 +188,23 @@ asio::awaitable<Result<>> Connection::read_some(std::span<std::byte> into) {
 
 asio::awaitable<Result<FrameBuffer>> Connection::read_frame(std::size_t& frame_bytes) {
   std::array<std::byte, kFrameSizeBytes> head{};
-  read_deadline_ = steady_clock::now() + limit(&Limits::connection_idle_ms);
-  const auto begun = co_await read_some(head);
-  if (!begun) co_return quiet_end();
+  idle_deadline_ = steady_clock::now() + limit(&Limits::connection_idle_ms);
+  asio::error_code error;
+  const std::size_t begun = co_await socket_.async_read_some(
+      asio::buffer(head), asio::redirect_error(asio::use_awaitable, error));
+  if (error) co_return quiet_end();
+  idle_deadline_ = kNever;
+  read_deadline_ = steady_clock::now() + limit(&Limits::request_read_ms);
+  if (!co_await read_some(std::span(head).subspan(begun))) co_return quiet_end();
 
   const std::int32_t size = frame_size(head);
-  const std::int64_t size_max = shared_.context.options.load()->limits.request_bytes;
+  const std::int64_t size_max = shared_->context.options.load()->limits.request_bytes;
   if (size <= 0 || size > size_max) {
     co_return Error{ErrorKind::kMalformed, "a request of " + std::to_string(size) +
                                                " bytes; limits.request_bytes is " +
                                                std::to_string(size_max) + other_protocol(head)};
   }
   frame_bytes = static_cast<std::size_t>(size);
-  read_deadline_ = steady_clock::now() + limit(&Limits::request_read_ms);
   FrameBuffer buffer;
   LW_CO_TRY(co_await read_body(buffer, frame_bytes));
   co_return buffer;
@@ -169,11 +214,10 @@ asio::awaitable<Result<>> Connection::read_body(FrameBuffer& buffer, std::size_t
   asio::steady_timer pause(socket_.get_executor());
   std::size_t read = 0;
   while (read < frame_bytes) {
-    auto larger = shared_.memory.grow(buffer, read, frame_bytes);
+    auto larger = shared_->memory.grow(buffer, read, frame_bytes);
     if (larger.capacity() == 0) {
       if (steady_clock::now() > read_deadline_) {
-        co_return Error{ErrorKind::kClosed,
-                        "no memory for its request; see limits.request_memory_bytes"};
+        co_return no_memory();
       }
       co_await sleep_on(pause, steady_clock::now() + kMemoryPause);
       if (aborted_) co_return quiet_end();
@@ -192,14 +236,32 @@ asio::awaitable<Result<>> Connection::read_body(FrameBuffer& buffer, std::size_t
   co_return Result<>{};
 }
 
+asio::awaitable<Result<FrameCharge>> Connection::charge_for(ByteView frame) {
+  if (is_produce(frame)) co_return FrameCharge();
+  asio::steady_timer pause(socket_.get_executor());
+  const auto until = steady_clock::now() + limit(&Limits::request_read_ms);
+  while (!aborted_) {
+    auto charge = shared_->memory.charge(frame.size() * kHandlingBytesPerByte);
+    if (charge) co_return charge;
+    if (steady_clock::now() > until) co_return no_memory();
+    co_await sleep_on(pause, steady_clock::now() + kMemoryPause);
+  }
+  co_return quiet_end();
+}
+
 asio::awaitable<bool> Connection::handle(FrameBuffer frame, std::size_t frame_bytes) {
   Request info;
   info.client_id = client_id_;
   info.peer = peer_;
   info.local = local_;
   info.peer_gone = [this] { return peer_gone(); };
-  auto answer =
-      co_await dispatch(shared_.context, info, frame.bytes().first(frame_bytes));
+  const auto bytes = frame.bytes().first(frame_bytes);
+  const auto charge = co_await charge_for(bytes);
+  if (!charge) {
+    close(charge.error().text);
+    co_return false;
+  }
+  auto answer = co_await dispatch(shared_->context, info, bytes);
   client_id_ = info.client_id;
   if (!answer) {
     close(answer.error().text);
@@ -212,7 +274,7 @@ asio::awaitable<bool> Connection::handle(FrameBuffer frame, std::size_t frame_by
 
 asio::awaitable<void> Connection::wait_for_room() {
   const auto most =
-      static_cast<std::size_t>(shared_.context.options.load()->limits.requests_in_flight);
+      static_cast<std::size_t>(shared_->context.options.load()->limits.requests_in_flight);
   while (answers_.size() >= most && !aborted_ && !writing_ended_) {
     co_await sleep_on(answer_sent_, kNever);
   }
@@ -233,7 +295,7 @@ asio::awaitable<void> Connection::write_answers() {
       const auto go_on = [this, patience] { write_deadline_ = steady_clock::now() + patience; };
       go_on();
       const auto sent =
-          co_await send_parts(socket_, shared_.context.disk, std::move(parts), go_on);
+          co_await send_parts(socket_, shared_->context.disk, std::move(parts), go_on);
       write_deadline_ = kNever;
       failed = !sent;
       if (!sent && sent.error().kind != ErrorKind::kClosed) close(sent.error().text);
@@ -245,28 +307,42 @@ asio::awaitable<void> Connection::write_answers() {
   abort();
 }
 
+std::string Connection::overdue(TimePoint now) const {
+  const auto passed = [this](const char* what, const char* name, std::int64_t Limits::*of) {
+    return what + std::to_string(limit(of).count()) + " ms (limits." + name + ")";
+  };
+  if (read_deadline_ <= now) {
+    return passed("its request did not come to an end within ", "request_read_ms",
+                  &Limits::request_read_ms);
+  }
+  if (write_deadline_ <= now) {
+    return passed("it has not taken its answer for ", "response_write_ms",
+                  &Limits::response_write_ms);
+  }
+  if (idle_deadline_ <= now && answers_.empty()) {
+    return passed("it was idle for ", "connection_idle_ms", &Limits::connection_idle_ms);
+  }
+  return {};
+}
+
 asio::awaitable<void> Connection::watch_deadlines() {
-  // Coarse on purpose: a deadline may be met late by this much.
-  constexpr auto kLookAgain = std::chrono::seconds(10);
+  // A deadline that is set while this sleeps is met late, by a part of the shortest limit.
+  constexpr int kLooksWithinALimit = 4;
+  constexpr auto kRarest = std::chrono::milliseconds(10000);
+  constexpr auto kMostOften = std::chrono::milliseconds(10);
   while (!aborted_) {
     const auto now = steady_clock::now();
-    const bool idle_counts = answers_.empty();
-    if (read_deadline_ <= now && idle_counts) {
-      close(limit(&Limits::connection_idle_ms) > limit(&Limits::request_read_ms)
-                ? "it was idle, or its request did not come to an end, for too long"
-                : "it was idle for too long");
+    if (const std::string why = overdue(now); !why.empty()) {
+      close(why);
       break;
     }
-    if (write_deadline_ <= now) {
-      close("it has not taken its answer for " +
-            std::to_string(limit(&Limits::response_write_ms).count()) +
-            " ms (limits.response_write_ms)");
-      break;
-    }
-    const auto next = std::min(read_deadline_, write_deadline_);
-    const auto wait = std::clamp<steady_clock::duration>(
-        next == kNever ? kLookAgain : next - now, std::chrono::milliseconds(1), kLookAgain);
-    co_await sleep_on(deadline_timer_, now + wait);
+    const auto shortest = std::min({limit(&Limits::request_read_ms),
+                                    limit(&Limits::response_write_ms),
+                                    limit(&Limits::connection_idle_ms)});
+    const auto look_again = std::clamp(shortest / kLooksWithinALimit, kMostOften, kRarest);
+    const auto next = std::min({idle_deadline_, read_deadline_, write_deadline_});
+    co_await sleep_on(deadline_timer_,
+                      next > now ? std::min(next, now + look_again) : now + look_again);
   }
   abort();
 }

@@ -14,6 +14,7 @@
 #include "cleaner/cleaner.h"
 #include "config/options.h"
 #include "server/flusher.h"
+#include "server/notices.h"
 #include "server/progress.h"
 #include "storage/topic_store.h"
 
@@ -34,6 +35,7 @@ struct Context {
   asio::thread_pool& disk;  // for whatever may wait for the disk, see on.h
   const storage::Clock& clock;
   std::atomic<std::shared_ptr<const BrokerOptions>>& options;  // replaced by a reload
+  Notices& notices;                                            // log lines about what clients do
 };
 
 /// The request at hand.
@@ -45,6 +47,9 @@ struct Request {
   Address local{};                       // this side of the connection
   std::function<bool()> peer_gone = {};  // never blocks; a long wait asks it now and then
 };
+
+/// Who sent it, for log lines: peer and, as far as fit to print, what the client calls itself.
+std::string client_text(const Request& request);
 
 /// The address to tell clients: the setting `advertise`, else `listen`, else (under a wildcard
 /// listener, or port 0) this side of the connection.

@@ -5,9 +5,7 @@
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
-#include <condition_variable>
 #include <mutex>
-#include <unordered_map>
 
 #include "config/host_port.h"
 
@@ -17,6 +15,7 @@ namespace {
 
 using asio::ip::tcp;
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+constexpr auto kLastMoment = std::chrono::seconds(1);  // for what was cut to end
 
 Error cannot_listen(const std::string& listen, const std::string& why) {
   return Error{ErrorKind::kInvalidConfig,
@@ -28,13 +27,14 @@ Error cannot_listen(const std::string& listen, const std::string& why) {
 
 class Listener::Impl {
  public:
-  Impl(Loops& loops, Context& context, Notices& notices)
+  Impl(Loops& loops, Context& context)
       : loops_(loops),
         context_(context),
-        notices_(notices),
-        memory_(static_cast<std::size_t>(context.options.load()->limits.request_memory_bytes)),
         acceptor_(loops.first()),
-        shared_{context, memory_, notices, [this] { ended(); }} {}
+        shared_(new ConnectionShared{
+            .context = context,
+            .memory = FrameMemory(
+                static_cast<std::size_t>(context.options.load()->limits.request_memory_bytes))}) {}
 
   Result<> start(const std::string& listen) {
     const auto address = parse_host_port(listen);
@@ -56,7 +56,8 @@ class Listener::Impl {
   }
 
   std::uint16_t port() const { return port_; }
-  FrameMemory& memory() { return memory_; }
+  FrameMemory& memory() { return shared_->memory; }
+  std::size_t count() const { return shared_->open.now(); }
 
   void stop(std::chrono::steady_clock::time_point until) {
     stopping_ = true;
@@ -65,17 +66,9 @@ class Listener::Impl {
       acceptor_.close(ignored);
     });
     each([](Connection& connection) { connection.finish(); });
-    std::unique_lock lock(mutex_);
-    if (all_ended_.wait_until(lock, until, [this] { return count_ == 0; })) return;
-    lock.unlock();
+    if (shared_->open.wait_for_none(until)) return;
     each([](Connection& connection) { connection.abort(); });
-    lock.lock();
-    all_ended_.wait_for(lock, std::chrono::seconds(1), [this] { return count_ == 0; });
-  }
-
-  std::size_t count() const {
-    const std::lock_guard lock(mutex_);
-    return count_;
+    shared_->open.wait_for_none(std::chrono::steady_clock::now() + kLastMoment);
   }
 
  private:
@@ -93,7 +86,7 @@ class Listener::Impl {
         continue;
       }
       // Out of descriptors, most likely; those who are served go on.
-      notices_.say(storage::Severity::kError, "cannot accept a connection: " + error.message());
+      context_.notices.say(storage::Severity::kError, "cannot accept a connection: " + error.message());
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
@@ -101,14 +94,10 @@ class Listener::Impl {
 
   void take(tcp::socket socket) {
     const auto most = static_cast<std::size_t>(context_.options.load()->limits.connections);
-    {
-      const std::lock_guard lock(mutex_);
-      if (count_ < most) ++count_;
-      else most_reached_ = true;
-    }
-    if (std::exchange(most_reached_, false)) {
-      notices_.say(storage::Severity::kWarning,
-                   "a connection was turned away: limits.connections is " + std::to_string(most));
+    if (!shared_->open.begin(most)) {
+      context_.notices.say(
+          storage::Severity::kWarning,
+          "a connection was turned away: limits.connections is " + std::to_string(most));
       return;
     }
     auto connection = std::make_shared<Connection>(std::move(socket), shared_);
@@ -117,7 +106,10 @@ class Listener::Impl {
       if (++since_sweep_ > connections_.size() / 2 + 64) sweep();
       connections_.push_back(connection);
     }
-    asio::post(connection->executor(), [connection] { connection->start(); });
+    asio::post(connection->executor(), [this, connection] {
+      connection->start();
+      if (stopping_) connection->finish();  // stop() may have looked before it was listed
+    });
   }
 
   void sweep() {
@@ -139,31 +131,20 @@ class Listener::Impl {
     }
   }
 
-  void ended() {
-    const std::lock_guard lock(mutex_);
-    --count_;
-    if (count_ == 0) all_ended_.notify_all();
-  }
-
   Loops& loops_;
   Context& context_;
-  Notices& notices_;
-  FrameMemory memory_;
   tcp::acceptor acceptor_;
-  ConnectionShared shared_;
+  const std::shared_ptr<ConnectionShared> shared_;
   std::uint16_t port_ = 0;
   std::atomic<bool> stopping_{false};
-  bool most_reached_ = false;  // first loop only
 
-  mutable std::mutex mutex_;
-  std::condition_variable all_ended_;
-  std::size_t count_ = 0;                               // guarded by mutex_
+  std::mutex mutex_;
   std::size_t since_sweep_ = 0;                         // guarded by mutex_
   std::vector<std::weak_ptr<Connection>> connections_;  // guarded by mutex_
 };
 
-Listener::Listener(Loops& loops, Context& context, Notices& notices)
-    : impl_(std::make_unique<Impl>(loops, context, notices)) {}
+Listener::Listener(Loops& loops, Context& context)
+    : impl_(std::make_unique<Impl>(loops, context)) {}
 Listener::~Listener() = default;
 
 Result<> Listener::start(const std::string& listen) { return impl_->start(listen); }

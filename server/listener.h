@@ -3,7 +3,8 @@
 //
 // Threads   start() and stop() from the thread that owns the broker; accepting runs on the first loop,
 //           each connection on the loop that it was given.
-// Lifetime  ends after stop(); connections keep themselves alive until they have ended.
+// Lifetime  ends after stop(); connections keep themselves alive until they have ended. Loops and Context
+//           outlive both.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ namespace lastword::server {
 
 class Listener {
  public:
-  Listener(Loops& loops, Context& context, Notices& notices);
+  Listener(Loops& loops, Context& context);
   ~Listener();
 
   /// Binds and accepts; an Error names address and reason. Port 0 takes a free one.

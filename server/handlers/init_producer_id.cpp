@@ -8,12 +8,17 @@ namespace lastword::server {
 
 awaitable<InitProducerIdResponse> init_producer_id(Context& context, const Request& info,
                                                    InitProducerIdRequest request) {
-  (void)info;
   InitProducerIdResponse response;
   // A transactional id, also an empty one, asks for what is not here; this code makes clients stop.
   const bool half_given = (request.producer_id < 0) != (request.producer_epoch < 0);
   if (request.transactional_id || half_given) {
     response.error_code = ErrorCode::kInvalidRequest;
+    // The answer has no room for a reason.
+    if (request.transactional_id) {
+      context.notices.say(storage::Severity::kWarning,
+                          "refused a transactional producer of " + client_text(info) +
+                              ": this broker has no transactions, leave out transactional.id");
+    }
     co_return response;
   }
   const auto id = co_await on(context.disk, [&] { return context.store.next_producer_id(); });
