@@ -26,6 +26,9 @@ struct Route {
   awaitable<Result<Answer>> (*serve)(Call call);
 };
 
+// More partitions than a broker has make no sense in one request, and each costs memory.
+constexpr DecodeRules kProduceRules{.surplus_ignored = true, .elements_max = 20'000};
+
 Error undecodable(const Error& why) {
   return Error{why.kind, "the request cannot be read: " + why.text};
 }
@@ -47,7 +50,7 @@ awaitable<Parts> encode_later(awaitable<ProduceResponse> response, std::int16_t 
 
 awaitable<Result<Answer>> serve_produce(Call call) {
   const std::int16_t version = call.info.api_version;
-  auto request = decode_request<ProduceRequest>(call.body, version);
+  auto request = decode<ProduceRequest>(call.body.rest(), version, kProduceRules);
   if (!request) co_return undecodable(request.error());
   auto produced = co_await produce(call.context, call.info, *std::move(request), call.frame);
   if (produced.close) {
