@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <string>
 
+#include "config/host_port.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/settings_page.h"
@@ -89,7 +90,13 @@ std::optional<BrokerOptions> read_settings(const CommandLine& line) {
     for (const std::string& note : std::get<LoadedOptions>(loaded).notes) spdlog::warn("{}", note);
   }
   if (!line.data_dir.empty()) options.data_dir = line.data_dir;
-  if (!line.listen.empty()) options.listen = line.listen;
+  if (!line.listen.empty()) {
+    if (!parse_host_port(line.listen)) {
+      spdlog::error("--listen {} is not HOST:PORT, such as 127.0.0.1:9092", line.listen);
+      return std::nullopt;
+    }
+    options.listen = line.listen;
+  }
   return options;
 }
 
@@ -137,7 +144,9 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
   handle_signals(io, signals, **broker, line);
   io.run();
   const auto stopped = (*broker)->stop();
-  if (!stopped) {
+  if (!stopped && stopped.error().kind == ErrorKind::kCancelled) {
+    spdlog::warn("the next start has to look into logs again: {}", stopped.error().text);
+  } else if (!stopped) {
     spdlog::error("not everything was saved, the next start recovers it: {}",
                   stopped.error().text);
     return kFailed;
