@@ -18,7 +18,7 @@ from steps import to_bytes
 
 WRITERS = ("kcat", "kafka-python-debian", "confluent-debian")
 CODEC = {"kcat": "lz4", "kafka-python-debian": "gzip", "confluent-debian": "zstd"}
-CLEANING_SECONDS = 90
+CLEANING_SECONDS = 180
 
 
 def package_paragraphs():
@@ -85,7 +85,7 @@ class PackageChecks:
 
         def write(records):
             client.ask("produce", topic=topic, codec=CODEC[kind.name], idempotent=False,
-                       records=records)
+                       records=records, batch_bytes=256 << 10)
 
         write([item(name, text) for name, text in self.paragraphs])
         expect_table(self._table(client, topic), self.first, "the table after the first list")

@@ -2,12 +2,13 @@
 """Apache Kafka's command line tools against the broker, one of them over kills of the broker."""
 import json
 import re
+import shutil
 import subprocess
 
 import kafka_tools
 from broker import Broker
 from clients import KINDS, Clients
-from report import expect_equal, wait_until
+from report import Skip, expect_equal, wait_until
 from steps import to_bytes
 
 RECORDS, PER_SECOND, KILLS = 12_000, 3000, 3
@@ -19,6 +20,7 @@ class ToolChecks:
 
     def run(self):
         with Broker() as self.broker:
+            self.report.run("kcat_lists_topics", self._kcat)
             self.report.run("kafka_topics_creates_lists_describes_and_deletes", self._topics)
             self.report.run("kafka_console_producer_and_kafka_get_offsets", self._console)
             self.report.run("kafka_verifiable_producer_over_kill_9", self._verifiable)
@@ -26,6 +28,15 @@ class ToolChecks:
     def _tool(self, tool, *arguments, **options):
         return kafka_tools.run(tool, "--bootstrap-server", self.broker.address, *arguments,
                                **options)
+
+    def _kcat(self):
+        if shutil.which("kcat") is None:
+            raise Skip("there is no kcat")
+        self.broker.create_topic("with-three", partitions=3)
+        told = subprocess.run(["kcat", "-b", self.broker.address, "-L"], capture_output=True,
+                              text=True, timeout=30, check=True).stdout
+        assert f"broker 1 at {self.broker.address} (controller)" in told, told
+        assert 'topic "with-three" with 3 partitions' in told, told
 
     def _topics(self):
         self._tool("topics", "--create", "--topic", "by-default")

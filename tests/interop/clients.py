@@ -12,7 +12,7 @@ BUILD = HERE.parents[1] / "build/interop"
 DEBIAN_PYTHON = "/usr/bin/python3"
 OUR_PYTHON = BUILD / "venv/bin/python"
 JAVA_LIBRARIES = BUILD / "java/lib"
-STEP_SECONDS = 150
+STEP_SECONDS = 300
 
 
 def java_command(main, *options):

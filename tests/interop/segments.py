@@ -4,6 +4,7 @@
     segments.py FOLDER      prints them, one a line
 """
 import dataclasses
+import os
 import pathlib
 import struct
 import sys
@@ -48,24 +49,29 @@ def read(folder, check_crc=True):
 
 
 def _read_file(path, check_crc):
+    """Only headers are read where no checksum is wanted."""
     try:
-        data = path.read_bytes()
+        file = open(path, "rb", buffering=0)
     except FileNotFoundError:  # a pass replaced it meanwhile
         return
-    at = 0
-    while at + HEADER.size <= len(data):
-        (base, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
-         producer_id, _, base_sequence, count) = HEADER.unpack_from(data, at)
-        end = at + 12 + length
-        if length < 49 or magic != 2:
-            raise AssertionError(f"{path.name}: no batch at {at}")
-        if end > len(data):
-            return
-        horizon = base_timestamp if attributes & 0x40 else None
-        holds = batches.crc32c(data[at + 21:end]) == crc if check_crc else None
-        yield Batch(path.name, base, base + last_delta, CODECS[attributes & 7], attributes,
-                    max_timestamp, horizon, producer_id, base_sequence, count, holds)
-        at = end
+    with file:
+        size, at = os.fstat(file.fileno()).st_size, 0
+        while at + HEADER.size <= size:
+            header = os.pread(file.fileno(), HEADER.size, at)
+            (base, length, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp,
+             producer_id, _, base_sequence, count) = HEADER.unpack(header)
+            end = at + 12 + length
+            if length < 49 or magic != 2:
+                raise AssertionError(f"{path.name}: no batch at {at}")
+            if end > size:
+                return
+            horizon = base_timestamp if attributes & 0x40 else None
+            holds = None
+            if check_crc:
+                holds = batches.crc32c(os.pread(file.fileno(), end - at - 21, at + 21)) == crc
+            yield Batch(path.name, base, base + last_delta, CODECS[attributes & 7], attributes,
+                        max_timestamp, horizon, producer_id, base_sequence, count, holds)
+            at = end
 
 
 def record_count(folder):

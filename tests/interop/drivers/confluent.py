@@ -19,10 +19,11 @@ class Driver:
                 "codecs": ["none", "gzip", "snappy", "lz4", "zstd"],
                 "timestamps": True, "null_headers": True, "follows": True}
 
-    def producer(self, codec="none", idempotent=False):
+    def producer(self, codec="none", idempotent=False, batch_bytes=steps.BATCH_BYTES):
         return Producer({"bootstrap.servers": self.address, "compression.type": codec,
                          "enable.idempotence": idempotent, "linger.ms": 20, "acks": "all",
-                         "message.timeout.ms": 30000, "topic.metadata.refresh.interval.ms": 1000})
+                         "batch.size": batch_bytes,
+                         "message.timeout.ms": steps.DELIVERY_SECONDS * 1000, "topic.metadata.refresh.interval.ms": 1000})
 
     def consumer(self, **options):
         return Consumer({"bootstrap.servers": self.address, "group.id": "not-used",
@@ -30,8 +31,8 @@ class Driver:
                          "auto.offset.reset": "earliest", "fetch.wait.max.ms": 50,
                          "topic.metadata.refresh.interval.ms": 1000, **options})
 
-    def produce(self, topic, codec, idempotent, records):
-        producer = self.producer(codec, idempotent)
+    def produce(self, topic, codec, idempotent, records, batch_bytes=steps.BATCH_BYTES):
+        producer = self.producer(codec, idempotent, batch_bytes)
         offsets = [None] * len(records)
         errors = []
 
@@ -56,7 +57,7 @@ class Driver:
                 except BufferError:
                     producer.poll(0.1)
             producer.poll(0)
-        left = producer.flush(60)
+        left = producer.flush(steps.DELIVERY_SECONDS)
         if errors or left:
             raise RuntimeError(f"{len(errors)} failed, {left} left: {errors[:1]}")
         return {"offsets": offsets}

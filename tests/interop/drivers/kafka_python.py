@@ -21,24 +21,27 @@ class Driver:
                 "codecs": ["none"] + [codec for codec, there in have.items() if there],
                 "timestamps": True, "null_headers": False, "follows": True}
 
-    def producer(self, codec="none", idempotent=False):
-        options = {"enable_idempotence": idempotent} if NEW else {}
+    def producer(self, codec="none", idempotent=False, batch_bytes=steps.BATCH_BYTES):
+        options = {"enable_idempotence": idempotent, "delivery_timeout_ms":
+                   steps.DELIVERY_SECONDS * 1000 + 1000} if NEW else {}
         return kafka.KafkaProducer(
-            bootstrap_servers=self.address, acks="all", linger_ms=20, max_block_ms=20000,
+            bootstrap_servers=self.address, acks="all", linger_ms=20, batch_size=batch_bytes,
+            max_block_ms=steps.DELIVERY_SECONDS * 1000,
+            request_timeout_ms=steps.DELIVERY_SECONDS * 1000,
             compression_type=None if codec == "none" else codec, **options)
 
     def consumer(self, **options):
         return kafka.KafkaConsumer(bootstrap_servers=self.address, group_id=None,
                                    auto_offset_reset="earliest", fetch_max_wait_ms=50, **options)
 
-    def produce(self, topic, codec, idempotent, records):
-        producer = self.producer(codec, idempotent)
+    def produce(self, topic, codec, idempotent, records, batch_bytes=steps.BATCH_BYTES):
+        producer = self.producer(codec, idempotent, batch_bytes)
         sent = []
         for item in records:
             key, value, headers, timestamp = steps.record_of(item)
             sent.append(producer.send(topic, key=key, value=value, headers=headers,
                                       timestamp_ms=timestamp, partition=0))
-        producer.flush(60)
+        producer.flush(steps.DELIVERY_SECONDS)
         offsets = [future.get(10).offset for future in sent]
         producer.close()
         return {"offsets": offsets}

@@ -33,7 +33,7 @@ class Driver:
                 "codecs": ["none", "gzip", "snappy", "lz4", "zstd"],
                 "timestamps": False, "null_headers": False, "follows": False}
 
-    def produce(self, topic, codec, idempotent, records):
+    def produce(self, topic, codec, idempotent, records, batch_bytes=steps.BATCH_BYTES):
         def kind(record):
             key, value, headers, _ = record
             return key is None, value is None, headers
@@ -42,7 +42,7 @@ class Driver:
                 map(steps.record_of, records), kind):
             options = ["-P", "-t", topic, "-p", "0", "-z", codec, "-D", RECORD_END,
                        "-X", f"enable.idempotence={str(idempotent).lower()}", "-X", "acks=all",
-                       "-X", "linger.ms=20"]
+                       "-X", "linger.ms=20", "-X", f"batch.size={batch_bytes}"]
             options += [] if no_key else ["-K", KEY_END]
             options += ["-Z"] if no_value else []
             for name, value in headers:

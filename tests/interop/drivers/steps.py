@@ -7,7 +7,8 @@ method returned, or {"error": text}. Bytes are base64, a record is
 and one that was read is [offset, timestamp, key, value, headers].
 
     about                                       -> {"name", "codecs", ...}
-    produce  topic codec idempotent records     -> {"offsets"}
+    produce  topic codec idempotent records [batch_bytes]
+                                                -> {"offsets"}  (null: it does not tell)
     consume  topic offset|timestamp [fetch_bytes]
         up to the high watermark as it was at the start
                                                 -> {"records", "position", "high_watermark"}
@@ -21,7 +22,10 @@ import json
 import sys
 import time
 
-CONSUME_SECONDS = 60
+CONSUME_SECONDS = 90
+# Long, for the sake of busy machines.
+DELIVERY_SECONDS = 120
+BATCH_BYTES = 16384
 
 
 def to_bytes(text):

@@ -32,7 +32,8 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 public class Driver {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final long STEP_MS = 60_000;
+  private static final long STEP_MS = 90_000;
+  private static final int BATCH_BYTES = 16384;
 
   private final String address;
   private final Map<String, KafkaProducer<byte[], byte[]>> producers = new HashMap<>();
@@ -87,15 +88,17 @@ public class Driver {
         .put("follows", true);
   }
 
-  private KafkaProducer<byte[], byte[]> producer(String codec, boolean idempotent) {
+  private KafkaProducer<byte[], byte[]> producer(
+      String codec, boolean idempotent, int batchBytes) {
     Map<String, Object> settings = new HashMap<>();
     settings.put("bootstrap.servers", address);
     settings.put("compression.type", codec);
     settings.put("enable.idempotence", idempotent);
     settings.put("linger.ms", 20);
+    settings.put("batch.size", batchBytes);
     settings.put("acks", "all");
     settings.put("metadata.max.age.ms", 1000);
-    settings.put("delivery.timeout.ms", 30_000);
+    settings.put("delivery.timeout.ms", 120_000);
     settings.put("request.timeout.ms", 10_000);
     return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
   }
@@ -120,7 +123,8 @@ public class Driver {
     List<Future<RecordMetadata>> sent = new ArrayList<>();
     ObjectNode answer = JSON.createObjectNode();
     try (KafkaProducer<byte[], byte[]> producer =
-        producer(step.get("codec").asText(), step.get("idempotent").asBoolean())) {
+        producer(step.get("codec").asText(), step.get("idempotent").asBoolean(),
+            step.path("batch_bytes").asInt(BATCH_BYTES))) {
       for (JsonNode item : step.get("records")) {
         List<Header> headers = new ArrayList<>();
         for (JsonNode header : item.get(2)) {
@@ -186,7 +190,7 @@ public class Driver {
 
   private ObjectNode follow(String topic, String value) throws Exception {
     KafkaProducer<byte[], byte[]> producer =
-        producers.computeIfAbsent(topic, unused -> producer("none", true));
+        producers.computeIfAbsent(topic, unused -> producer("none", true, BATCH_BYTES));
     KafkaConsumer<byte[], byte[]> consumer = consumers.computeIfAbsent(topic, unused -> {
       KafkaConsumer<byte[], byte[]> made = consumer(JSON.missingNode());
       made.assign(List.of(new TopicPartition(topic, 0)));
