@@ -66,7 +66,8 @@ class Broker::Impl {
     flusher_.stop();
     asio::post(loops_.first(), [this] { trim_timer_.cancel(); });
     auto closed = store_->close(until);
-    // In this order: a connection that a hung disk kept may ask the pool for more as long as loops run.
+    // In this order: a connection that a hung disk kept may ask the pool for more as long as loops
+    // run.
     loops_.stop();
     disk_.join();
     return closed;
@@ -140,8 +141,7 @@ Broker::Broker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Broker::~Broker() = default;
 
 Result<std::unique_ptr<Broker>> Broker::start(Setup setup) {
-  auto store =
-      storage::TopicStore::open(setup.files, setup.clock, setup.options, setup.report);
+  auto store = storage::TopicStore::open(setup.files, setup.clock, setup.options, setup.report);
   if (!store) return store.take_error();
   std::unique_ptr<Broker> broker(
       new Broker(std::make_unique<Impl>(std::move(setup), *std::move(store))));

@@ -24,8 +24,8 @@ class Broker {
     bool cleaner_threads = true;  // tests under manual time call cleaner().run_due() themselves
   };
 
-  /// Serves when it returns; logs that need recovery open behind it and answer a retriable error until
-  /// then. The Error says what stands in the way and what to do.
+  /// Serves when it returns; logs that need recovery open behind it and answer a retriable error
+  /// until then. The Error says what stands in the way and what to do.
   static Result<std::unique_ptr<Broker>> start(Setup setup);
   ~Broker();
 

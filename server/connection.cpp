@@ -25,8 +25,8 @@ using std::chrono::steady_clock;
 constexpr auto kNever = steady_clock::time_point::max();
 constexpr auto kMemoryPause = std::chrono::milliseconds(5);
 
-// A decoded request and its answer, in bytes for each one of the frame. The records of a produce, nearly
-// all of it, stay in the frame.
+// A decoded request and its answer, in bytes for each one of the frame. The records of a produce,
+// nearly all of it, stay in the frame.
 constexpr std::size_t kHandlingBytesPerByte = 8;
 
 bool is_produce(ByteView frame) {
@@ -140,10 +140,10 @@ void Connection::abort() {
 
 void Connection::close(const std::string& why) {
   if (!why.empty() && !aborted_ && !finishing_) {
-    shared_->context.notices.say(
-        storage::Severity::kWarning,
-        "closing the connection of " + client_text({.client_id = client_id_, .peer = peer_}) +
-            ": " + why);
+    shared_->context.notices.say(storage::Severity::kWarning,
+                                 "closing the connection of " +
+                                     client_text({.client_id = client_id_, .peer = peer_}) + ": " +
+                                     why);
   }
 }
 
@@ -177,9 +177,8 @@ asio::awaitable<void> Connection::read_requests() {
 asio::awaitable<Result<>> Connection::read_some(std::span<std::byte> into) {
   while (!into.empty()) {
     asio::error_code error;
-    const std::size_t n =
-        co_await socket_.async_read_some(asio::buffer(into.data(), into.size()),
-                                         asio::redirect_error(asio::use_awaitable, error));
+    const std::size_t n = co_await socket_.async_read_some(
+        asio::buffer(into.data(), into.size()), asio::redirect_error(asio::use_awaitable, error));
     if (error) co_return Error{ErrorKind::kClosed, error.message()};
     into = into.subspan(n);
   }
@@ -336,9 +335,9 @@ asio::awaitable<void> Connection::watch_deadlines() {
       close(why);
       break;
     }
-    const auto shortest = std::min({limit(&Limits::request_read_ms),
-                                    limit(&Limits::response_write_ms),
-                                    limit(&Limits::connection_idle_ms)});
+    const auto shortest =
+        std::min({limit(&Limits::request_read_ms), limit(&Limits::response_write_ms),
+                  limit(&Limits::connection_idle_ms)});
     const auto look_again = std::clamp(shortest / kLooksWithinALimit, kMostOften, kRarest);
     const auto next = std::min({idle_deadline_, read_deadline_, write_deadline_});
     co_await sleep_on(deadline_timer_,

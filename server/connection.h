@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One client: reads frames, has them handled in order, sends the answers in that order.
 //
-// Purpose   a request is handled while the answers to earlier ones may still wait (a produce for the
-//           disk), so that one connection can have several batches in one group commit; at most
-//           limits.requests_in_flight wait. Everything a client can drag out has a deadline.
+// Purpose   a request is handled while the answers to earlier ones may still wait (a produce for
+//           the disk), so that one connection can have several batches in one group commit; at
+//           most limits.requests_in_flight wait. Everything a client can drag out has a deadline.
 // Threads   all members on the loop thread of the socket.
 // Lifetime  keeps itself, and what all share, alive by its coroutines. The socket is only shut down
 //           while they run and closed when the last has ended (see reply_writer.h).

@@ -73,8 +73,8 @@ awaitable<Result<Answer>> serve_api_versions(Call call) {
     request = *std::move(decoded);
   }
   const auto response = api_versions(request, call.info, known);
-  co_return Answer{.parts = encode_response(response, known ? version : std::int16_t{0},
-                                            call.correlation_id)};
+  co_return Answer{
+      .parts = encode_response(response, known ? version : std::int16_t{0}, call.correlation_id)};
 }
 
 template <Message RequestBody, auto handler>
@@ -106,9 +106,9 @@ Error not_offered(const Request& info) {
   std::string text(api_name(info.api_key));
   text += " (key " + std::to_string(info.api_key) + ") version " + std::to_string(info.api_version);
   if (const Api* api = find_api(info.api_key)) {
-    return Error{ErrorKind::kUnsupportedVersion,
-                 text + " is not offered, only " + std::to_string(api->supported.first) + " to " +
-                     std::to_string(api->supported.last)};
+    return Error{ErrorKind::kUnsupportedVersion, text + " is not offered, only " +
+                                                     std::to_string(api->supported.first) + " to " +
+                                                     std::to_string(api->supported.last)};
   }
   return Error{ErrorKind::kUnsupportedVersion, text + " is not offered by this broker"};
 }

@@ -16,9 +16,9 @@
 
 namespace lastword::server {
 
-/// The answer to one request, a whole frame with its size; empty when none is to be sent. If `later` is
-/// set the answer still waits (a produce for the disk): it is what awaiting that gives, on the same
-/// loop thread.
+/// The answer to one request, a whole frame with its size; empty when none is to be sent. If
+/// `later` is set the answer still waits (a produce for the disk): it is what awaiting that gives,
+/// on the same loop thread.
 struct Answer {
   Parts parts{};
   std::unique_ptr<asio::awaitable<Parts>> later{};

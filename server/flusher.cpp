@@ -93,8 +93,10 @@ class Flusher::Impl {
   }
 
   void sleep(std::unique_lock<std::mutex>& lock) {
-    if (retries_.empty()) wake_.wait(lock);
-    else wake_.wait_until(lock, retries_.begin()->first);
+    if (retries_.empty())
+      wake_.wait(lock);
+    else
+      wake_.wait_until(lock, retries_.begin()->first);
   }
 
   void take_due_retries() {
@@ -111,9 +113,9 @@ class Flusher::Impl {
     progress_.notify(partition);
     if (offsets || offsets.error().kind == ErrorKind::kClosed) return true;
     report_(storage::Severity::kError,
-            log->identity().name + (log->offsets().fenced
-                                        ? ": a sync failed, no record is accepted until one works: "
-                                        : ": a sync could not be tried, it will be again: ") +
+            log->identity().name +
+                (log->offsets().fenced ? ": a sync failed, no record is accepted until one works: "
+                                       : ": a sync could not be tried, it will be again: ") +
                 offsets.error().text);
     return false;
   }
@@ -155,9 +157,9 @@ class Flusher::Impl {
   const storage::Report report_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;                                          // guarded by mutex_
-  std::deque<Job> queue_;                                          // guarded by mutex_
-  std::unordered_map<const storage::Partition*, State> states_;    // guarded by mutex_
+  bool stopping_ = false;                                                  // guarded by mutex_
+  std::deque<Job> queue_;                                                  // guarded by mutex_
+  std::unordered_map<const storage::Partition*, State> states_;            // guarded by mutex_
   std::multimap<SteadyClock::time_point, storage::PartitionPtr> retries_;  // guarded by mutex_
   std::vector<std::thread> workers_;
 };

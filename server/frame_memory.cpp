@@ -32,8 +32,8 @@ void FrameBuffer::swap(FrameBuffer& other) noexcept {
 FrameBuffer FrameMemory::grow(FrameBuffer& buffer, std::size_t keep_bytes,
                               std::size_t frame_bytes) {
   constexpr std::size_t kLargestClass = kSmallestBytes << (2 * (kClasses - 1));
-  const std::size_t wanted = std::min(
-      frame_bytes, buffer.capacity() == 0 ? first_bytes() : buffer.capacity() * 4);
+  const std::size_t wanted =
+      std::min(frame_bytes, buffer.capacity() == 0 ? first_bytes() : buffer.capacity() * 4);
   if (buffer.capacity() >= kLargestClass) return stretch(buffer, wanted);
   std::size_t capacity = kSmallestBytes;
   while (capacity < wanted) capacity *= 4;

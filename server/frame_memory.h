@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for request frames: bounded over all connections, reused, grown only as bytes arrive.
 //
-// Purpose   a client that announces 100 MiB and sends nothing costs next to nothing; many that send at
-//           once share limits.request_memory_bytes and wait for each other. Large frames leave a part
-//           of it to small ones, so that a few of them don't keep everybody waiting.
+// Purpose   a client that announces 100 MiB and sends nothing costs next to nothing; many that
+//           send at once share limits.request_memory_bytes and wait for each other. Large frames
+//           leave a part of it to small ones, so that a few of them don't keep everybody waiting.
 // Threads   any.
 // Lifetime  the memory outlives every buffer taken from it.
 #pragma once
@@ -74,8 +74,9 @@ class FrameMemory {
  public:
   explicit FrameMemory(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// A first buffer for a frame of `frame_bytes`, or a larger one that holds the first `keep_bytes` of
-  /// `buffer`, which is used up. Empty (capacity 0, `buffer` as it was) when the budget is used up.
+  /// A first buffer for a frame of `frame_bytes`, or a larger one that holds the first
+  /// `keep_bytes` of `buffer`, which is used up. Empty (capacity 0, `buffer` as it was) when the
+  /// budget is used up.
   FrameBuffer grow(FrameBuffer& buffer, std::size_t keep_bytes, std::size_t frame_bytes);
 
   /// What a request costs besides its frame. Empty when half of the budget is used up by charges.
@@ -92,7 +93,7 @@ class FrameMemory {
   static constexpr std::size_t kSmallestBytes = 4096;
   static constexpr std::size_t kClasses = 5;
   static constexpr std::size_t kFirstBytes = kSmallestBytes << 4;  // unless memory is scarce
-  static constexpr std::size_t kReusedBytesMax = 16u << 20;  // kept unused, all together
+  static constexpr std::size_t kReusedBytesMax = 16u << 20;        // kept unused, all together
 
   std::size_t first_bytes() const EXCLUDES(mutex_);
   /// How much may be used in all when a buffer of `capacity` is asked for.

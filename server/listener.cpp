@@ -31,18 +31,17 @@ class Listener::Impl {
       : loops_(loops),
         context_(context),
         acceptor_(loops.first()),
-        shared_(new ConnectionShared{
-            .context = context,
-            .memory = FrameMemory(
-                static_cast<std::size_t>(context.options.load()->limits.request_memory_bytes))}) {}
+        shared_(new ConnectionShared{.context = context,
+                                     .memory = FrameMemory(static_cast<std::size_t>(
+                                         context.options.load()->limits.request_memory_bytes))}) {}
 
   Result<> start(const std::string& listen) {
     const auto address = parse_host_port(listen);
     if (!address) return cannot_listen(listen, "it is not HOST:PORT");
     asio::error_code error;
     tcp::resolver resolver(loops_.first());
-    const auto found =
-        resolver.resolve(address->host, std::to_string(address->port), tcp::resolver::passive, error);
+    const auto found = resolver.resolve(address->host, std::to_string(address->port),
+                                        tcp::resolver::passive, error);
     if (error || found.empty()) return cannot_listen(listen, error.message());
     const tcp::endpoint endpoint = found.begin()->endpoint();
     acceptor_.open(endpoint.protocol(), error);
@@ -86,7 +85,8 @@ class Listener::Impl {
         continue;
       }
       // Out of descriptors, most likely; those who are served go on.
-      context_.notices.say(storage::Severity::kError, "cannot accept a connection: " + error.message());
+      context_.notices.say(storage::Severity::kError,
+                           "cannot accept a connection: " + error.message());
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accepts clients, counts them, and turns away those above limits.connections.
 //
-// Threads   start() and stop() from the thread that owns the broker; accepting runs on the first loop,
-//           each connection on the loop that it was given.
-// Lifetime  ends after stop(); connections keep themselves alive until they have ended. Loops and Context
-//           outlive both.
+// Threads   start() and stop() from the thread that owns the broker; accepting runs on the first
+//           loop, each connection on the loop that it was given.
+// Lifetime  ends after stop(); connections keep themselves alive until they have ended. Loops and
+//           Context outlive both.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // The loop threads: each runs one io_context, each connection belongs to one of them.
 //
 // Threads   next() from any thread.
-// Lifetime  stop() joins the threads. Connections that have not ended by then go with the object, so
-//           what they refer to must outlive it.
+// Lifetime  stop() joins the threads. Connections that have not ended by then go with the object,
+//           so what they refer to must outlive it.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>

@@ -40,9 +40,12 @@ struct CommandLine {
 
 void report(storage::Severity severity, const std::string& line) {
   switch (severity) {
-    case storage::Severity::kInfo: return spdlog::info("{}", line);
-    case storage::Severity::kWarning: return spdlog::warn("{}", line);
-    case storage::Severity::kError: return spdlog::error("{}", line);
+    case storage::Severity::kInfo:
+      return spdlog::info("{}", line);
+    case storage::Severity::kWarning:
+      return spdlog::warn("{}", line);
+    case storage::Severity::kError:
+      return spdlog::error("{}", line);
   }
 }
 
@@ -147,8 +150,7 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
   if (!stopped && stopped.error().kind == ErrorKind::kCancelled) {
     spdlog::warn("the next start has to look into logs again: {}", stopped.error().text);
   } else if (!stopped) {
-    spdlog::error("not everything was saved, the next start recovers it: {}",
-                  stopped.error().text);
+    spdlog::error("not everything was saved, the next start recovers it: {}", stopped.error().text);
     return kFailed;
   }
   spdlog::info("stopped");
@@ -157,10 +159,12 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
 
 int run(int count, char** words) {
   CommandLine line;
-  CLI::App app{"lastwordd keeps the last word of every key: a log broker for Kafka clients.\n"
-               "Example: lastwordd --config config/lastword.json --data-dir /var/lib/lastword"};
+  CLI::App app{
+      "lastwordd keeps the last word of every key: a log broker for Kafka clients.\n"
+      "Example: lastwordd --config config/lastword.json --data-dir /var/lib/lastword"};
   app.add_option("--config", line.config, "Settings file (JSON, // comments allowed)");
-  app.add_option("--data-dir", line.data_dir, "Folder for the data, instead of the file's data_dir");
+  app.add_option("--data-dir", line.data_dir,
+                 "Folder for the data, instead of the file's data_dir");
   app.add_option("--listen", line.listen, "HOST:PORT to listen on, instead of the file's listen");
   app.add_option("--clock-speed", line.clock_speed,
                  "For demos and tests: the broker's clock runs this many times as fast")
@@ -175,8 +179,10 @@ int run(int count, char** words) {
     return app.exit(error) == 0 ? kStopped : kBadSettings;
   }
   set_up_log();
-  if (line.print_defaults) return std::fputs(print_defaults().c_str(), stdout) < 0 ? kFailed : kStopped;
-  if (line.print_schema) return std::fputs(settings_schema().c_str(), stdout) < 0 ? kFailed : kStopped;
+  if (line.print_defaults)
+    return std::fputs(print_defaults().c_str(), stdout) < 0 ? kFailed : kStopped;
+  if (line.print_schema)
+    return std::fputs(settings_schema().c_str(), stdout) < 0 ? kFailed : kStopped;
   const auto options = read_settings(line);
   if (!options) return kBadSettings;
   if (line.check_config) {

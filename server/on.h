@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bridge from a loop thread to work that may wait for the disk.
 //
-// Threads   called on a loop thread; `work` runs on the pool; the caller resumes on its own executor.
+// Threads   called on a loop thread; `work` runs on the pool; the caller resumes on its own
+//           executor.
 // Lifetime  what `work` refers to must live until it is done: the awaiting coroutine's locals do.
 #pragma once
 

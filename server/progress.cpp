@@ -16,7 +16,8 @@ namespace lastword::server {
 
 namespace {
 
-// The timer is the sleeper's bed: it belongs to the sleeper's loop thread and is only touched there.
+// The timer is the sleeper's bed: it belongs to the sleeper's loop thread and is only touched
+// there.
 struct Sleeper {
   explicit Sleeper(const asio::any_io_executor& executor) : timer(executor) {}
   asio::steady_timer timer;
@@ -102,8 +103,8 @@ asio::awaitable<bool> Progress::wait(std::vector<storage::PartitionPtr> partitio
     if (impl_->stopped() && until.at_stop == AtStop::kReturn) co_return false;
     if (std::chrono::steady_clock::now() >= until.deadline) co_return false;
     sleeper->timer.expires_at(until.deadline);
-    // A wake-up between the look above and this wait has posted its cancel to this very thread, which
-    // runs it only after the wait has begun.
+    // A wake-up between the look above and this wait has posted its cancel to this very thread,
+    // which runs it only after the wait has begun.
     if (sleeper->woken) continue;
     asio::error_code ignored;
     co_await sleeper->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

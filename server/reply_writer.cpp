@@ -76,8 +76,10 @@ asio::awaitable<Result<>> send_parts(asio::ip::tcp::socket& socket, asio::thread
     ByteView left = bytes != nullptr ? ByteView(*bytes) : ByteView();
     while (bytes != nullptr ? !left.empty() : range->length_bytes > 0) {
       Sent sent = std::optional<std::size_t>();
-      if (bytes != nullptr) sent = send_bytes(descriptor, left, more);
-      else sent = co_await on(disk, [&] { return send_range(descriptor, *range); });
+      if (bytes != nullptr)
+        sent = send_bytes(descriptor, left, more);
+      else
+        sent = co_await on(disk, [&] { return send_range(descriptor, *range); });
       if (!sent) co_return sent.error();
       if (!*sent) {
         LW_CO_TRY(co_await until_writable(socket));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends an answer: encoded bytes as they are, file ranges with sendfile.
 //
-// Threads   called on the loop thread of the socket; sendfile, which may wait for a cold page, runs on
-//           the disk pool. The socket must not be closed meanwhile, only shut down: its descriptor
-//           would be another client's by then.
+// Threads   called on the loop thread of the socket; sendfile, which may wait for a cold page,
+//           runs on the disk pool. The socket must not be closed meanwhile, only shut down: its
+//           descriptor would be another client's by then.
 // Lifetime  socket and pool outlive the call.
 #pragma once
 

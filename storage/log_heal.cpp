@@ -23,8 +23,9 @@ Result<Offsets> Log::Impl::heal() {
   return offsets();
 }
 
-/// The listed segment that holds the durable end, up to it; without facts where the durable end is its
-/// beginning. What a roll closed, or a pass or retention took away, was durable to its own end.
+/// The listed segment that holds the durable end, up to it; without facts where the durable end is
+/// its beginning. What a roll closed, or a pass or retention took away, was durable to its own
+/// end.
 SegmentInfo Log::Impl::durable_segment(const State& state) {
   const auto holds_end = [&](const SegmentInfo& info) {
     return info.base_offset <= state.durable_end;

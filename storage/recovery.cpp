@@ -54,9 +54,9 @@ Result<> Recovery::refuse_orphans() {
     if (!segment || segment->file != SegmentFile::kLog) continue;
     const auto status = env_.files.status(path_in(directory_, name));
     if (!status || status->size_bytes == 0) continue;
-    return Error{ErrorKind::kDamaged,
-                 directory_ + " holds " + name + " but no manifest; bring the manifest back, or " +
-                     "move the folder away to begin anew"};
+    return Error{ErrorKind::kDamaged, directory_ + " holds " + name +
+                                          " but no manifest; bring the manifest back, or " +
+                                          "move the folder away to begin anew"};
   }
   return {};
 }

@@ -107,9 +107,9 @@ bool is_message_half(std::string_view path) {
 
 // The settings as values, and the tables that name and parse them: no file, no JSON.
 bool is_config_for_all(std::string_view path) {
-  return starts_with_any(path, {"config/options.h", "config/topic_settings.h",
-                                "config/broker_settings.h", "config/setting_value.h",
-                                "config/topic_name.h", "config/host_port.h"});
+  return starts_with_any(path,
+                         {"config/options.h", "config/topic_settings.h", "config/broker_settings.h",
+                          "config/setting_value.h", "config/topic_name.h", "config/host_port.h"});
 }
 
 // nullptr when `includer` may include our own header `included`, else the rule that forbids it.

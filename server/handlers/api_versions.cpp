@@ -19,14 +19,13 @@ bool is_alphanumeric(char c) {
 // Kafka's rule for client software names and versions (KIP-511).
 bool is_software_word(std::string_view text) {
   return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-         std::ranges::all_of(
-             text, [](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
+         std::ranges::all_of(text,
+                             [](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
 }
 
 ApiVersionsResponse::ApiKey range_of(const Api& api) {
-  return {.api_key = api.key,
-          .min_version = api.advertised.first,
-          .max_version = api.advertised.last};
+  return {
+      .api_key = api.key, .min_version = api.advertised.first, .max_version = api.advertised.last};
 }
 
 }  // namespace

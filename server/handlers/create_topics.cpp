@@ -152,8 +152,7 @@ class Creating {
 
 awaitable<CreateTopicsResponse> create_topics(Context& context, const Request& info,
                                               CreateTopicsRequest request) {
-  co_return co_await on(context.disk,
-                        [&] { return Creating(context, info, request).run(); });
+  co_return co_await on(context.disk, [&] { return Creating(context, info, request).run(); });
 }
 
 }  // namespace lastword::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeleteTopics: gone for every request that comes after the answer; what waits on the topic is woken.
+// DeleteTopics: gone for every request that comes after the answer; what waits on the topic is
+// woken.
 #include "server/error_map.h"
 #include "server/handlers.h"
 #include "server/handlers/lookup.h"

@@ -49,9 +49,9 @@ void describe_topic(const Context& context, const Resource& resource, const Conf
 void describe_broker(const Context& context, const Resource& resource, const ConfigDetail& detail,
                      ResourceResult& result) {
   if (!resource.resource_name.empty() && resource.resource_name != std::to_string(kNodeId)) {
-    return fail(result, ErrorCode::kInvalidRequest,
-                "there is no broker " + resource.resource_name + ", only " +
-                    std::to_string(kNodeId));
+    return fail(
+        result, ErrorCode::kInvalidRequest,
+        "there is no broker " + resource.resource_name + ", only " + std::to_string(kNodeId));
   }
   result.configs = broker_configs(*context.options.load(), detail);
 }
@@ -72,8 +72,12 @@ awaitable<DescribeConfigsResponse> describe_configs(Context& context, const Requ
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
     switch (resource.resource_type) {
-      case kTopicResource: describe_topic(context, resource, detail, result); break;
-      case kBrokerResource: describe_broker(context, resource, detail, result); break;
+      case kTopicResource:
+        describe_topic(context, resource, detail, result);
+        break;
+      case kBrokerResource:
+        describe_broker(context, resource, detail, result);
+        break;
       default:
         fail(result, ErrorCode::kInvalidRequest,
              "settings of resource type " + std::to_string(resource.resource_type) +

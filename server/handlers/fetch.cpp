@@ -45,10 +45,9 @@ class Fetching {
         by_id_(info.api_version >= kFirstVersionWithTopicIds),
         knows_storage_error_(info.api_version >= kFirstVersionWithStorageError) {
     const std::int64_t most = context.options.load()->limits.fetch_bytes;
-    bytes_max_ = static_cast<std::uint64_t>(
-        std::clamp<std::int64_t>(request.max_bytes, 0, most));
-    bytes_min_ = std::min<std::uint64_t>(
-        static_cast<std::uint64_t>(std::max(request.min_bytes, 0)), bytes_max_);
+    bytes_max_ = static_cast<std::uint64_t>(std::clamp<std::int64_t>(request.max_bytes, 0, most));
+    bytes_min_ = std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(request.min_bytes, 0)),
+                                         bytes_max_);
     plan();
   }
 
@@ -76,7 +75,8 @@ class Fetching {
     return all;
   }
 
-  /// Tells where the logs stand if there is nothing to read in any; false if there is. Never blocks.
+  /// Tells where the logs stand if there is nothing to read in any; false if there is. Never
+  /// blocks.
   bool answer_empty() {
     for (const Read& read : reads_) {
       const auto offsets = read.found.log->offsets();
@@ -99,8 +99,7 @@ class Fetching {
       }
       const auto cap = static_cast<std::uint64_t>(std::max(read.asked->partition_max_bytes, 0));
       auto plan = read.found.log->read(
-          read.asked->fetch_offset,
-          {.bytes_max = std::min(cap, left), .first_batch_whole = first});
+          read.asked->fetch_offset, {.bytes_max = std::min(cap, left), .first_batch_whole = first});
       if (!plan) {
         fail(result, for_old_client(wire_code(plan.error().kind), knows_storage_error_));
         continue;
@@ -130,8 +129,7 @@ class Fetching {
     }
   }
 
-  void add(const storage::TopicPtr& topic, const PartitionRequest& asked,
-           PartitionResult& result) {
+  void add(const storage::TopicPtr& topic, const PartitionRequest& asked, PartitionResult& result) {
     Read read{.found = find_partition(topic, asked.partition),
               .asked = &asked,
               .topic = response_.responses.size() - 1,
@@ -187,8 +185,8 @@ awaitable<void> wait_for_enough(Context& context, const Request& info, Fetching&
   bool client_gone = false;
   while (!client_gone && steady_clock::now() < deadline) {
     const auto look = std::min(deadline, steady_clock::now() + kLookForClient);
-    const bool enough = co_await context.progress.wait(
-        fetching.partitions(), {.deadline = look}, [&] { return fetching.enough(); });
+    const bool enough = co_await context.progress.wait(fetching.partitions(), {.deadline = look},
+                                                       [&] { return fetching.enough(); });
     if (enough || steady_clock::now() < look) co_return;  // or the broker stops
     client_gone = info.peer_gone && info.peer_gone();
   }
@@ -202,8 +200,7 @@ awaitable<FetchResponse> fetch(Context& context, const Request& info, FetchReque
   }
   Fetching fetching(context, info, request);
   if (request.max_wait_ms > 0 && !fetching.enough()) {
-    const auto deadline =
-        steady_clock::now() + std::chrono::milliseconds(request.max_wait_ms);
+    const auto deadline = steady_clock::now() + std::chrono::milliseconds(request.max_wait_ms);
     co_await wait_for_enough(context, info, fetching, deadline);
   }
   if (!fetching.answer_empty()) {

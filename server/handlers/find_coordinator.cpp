@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int8_t kGroup = 0;
 constexpr std::int16_t kFirstVersionWithList = 4;
-constexpr const char* kGroupsOnly = "only group coordinators are here: this broker has no transactions";
+constexpr const char* kGroupsOnly =
+    "only group coordinators are here: this broker has no transactions";
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ListOffsets: by time, and the ends. "Latest" waits until what was written before it is durable, so
-// that a client with acks=1 finds its own records.
+// ListOffsets: by time, and the ends. "Latest" waits until what was written before it is durable,
+// so that a client with acks=1 finds its own records.
 #include <chrono>
 #include <set>
 #include <utility>
@@ -30,11 +30,16 @@ constexpr auto kWaitForSync = std::chrono::seconds(10);
 
 std::int16_t first_version_with(std::int64_t timestamp) {
   switch (timestamp) {
-    case kMaxTimestamp: return 7;
-    case kEarliestLocal: return 8;
-    case kLatestTiered: return 9;
-    case kEarliestPendingUpload: return 11;
-    default: return 1;
+    case kMaxTimestamp:
+      return 7;
+    case kEarliestLocal:
+      return 8;
+    case kLatestTiered:
+      return 9;
+    case kEarliestPendingUpload:
+      return 11;
+    default:
+      return 1;
   }
 }
 
@@ -71,17 +76,19 @@ void take(PartitionResult& result, const Result<storage::TimestampOffset>& found
 awaitable<void> look_up(Context& context, const Found& found, const Asked& asked,
                         PartitionResult& result) {
   switch (asked.timestamp) {
-    case kLatest: co_return co_await latest(context, found, asked.deadline, result);
+    case kLatest:
+      co_return co_await latest(context, found, asked.deadline, result);
     case kEarliest:
     case kEarliestLocal:
       result.offset = found.log->offsets().log_start;
       result.leader_epoch = found.log->leader_epoch_at(result.offset);
       co_return;
     case kLatestTiered:
-    case kEarliestPendingUpload: co_return;  // nothing is tiered here
+    case kEarliestPendingUpload:
+      co_return;  // nothing is tiered here
     case kMaxTimestamp:
-      co_return take(result, co_await on(context.disk,
-                                         [&] { return found.log->find_max_timestamp(); }));
+      co_return take(result,
+                     co_await on(context.disk, [&] { return found.log->find_max_timestamp(); }));
     default:
       co_return take(result, co_await on(context.disk, [&] {
                        return found.log->find_timestamp(asked.timestamp);

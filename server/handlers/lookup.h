@@ -22,12 +22,12 @@ struct Found {
   explicit operator bool() const { return error == ErrorCode::kNone; }
 };
 
-/// UNKNOWN_TOPIC_OR_PARTITION for what is not there; NOT_LEADER_OR_FOLLOWER (retriable) while the log is
-/// opening; KAFKA_STORAGE_ERROR if it could not be opened.
+/// UNKNOWN_TOPIC_OR_PARTITION for what is not there; NOT_LEADER_OR_FOLLOWER (retriable) while the
+/// log is opening; KAFKA_STORAGE_ERROR if it could not be opened.
 Found find_partition(const storage::TopicPtr& topic, std::int32_t index);
 
-/// KIP-320: FENCED_LEADER_EPOCH for a lower epoch than the log's, UNKNOWN_LEADER_EPOCH for a higher; -1
-/// is not checked.
+/// KIP-320: FENCED_LEADER_EPOCH for a lower epoch than the log's, UNKNOWN_LEADER_EPOCH for a
+/// higher; -1 is not checked.
 ErrorCode check_epoch(std::int32_t asked, std::int32_t current);
 
 storage::TopicId topic_id_of(const Uuid& id);

@@ -48,8 +48,7 @@ class Describing {
   MetadataResponse answer() const {
     MetadataResponse response;
     const Address address = advertised_address(*options_, info_.local);
-    response.brokers.push_back(
-        {.node_id = kNodeId, .host = address.host, .port = address.port});
+    response.brokers.push_back({.node_id = kNodeId, .host = address.host, .port = address.port});
     response.cluster_id = context_.store.cluster_id();
     response.controller_id = kNodeId;
     if (all_topics()) {

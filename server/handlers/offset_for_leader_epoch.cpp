@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OffsetForLeaderEpoch: where an epoch ended, so that a client notices that a tail was lost (KIP-320).
+// OffsetForLeaderEpoch: where an epoch ended, so that a client notices that a tail was lost
+// (KIP-320).
 #include "server/handlers.h"
 #include "server/handlers/lookup.h"
 

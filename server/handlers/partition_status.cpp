@@ -10,8 +10,8 @@ namespace {
 constexpr double kPartsPerMillion = 1e6;
 
 std::string file_name(const storage::DamagedRange& range) {
-  return storage::segment_file_name({.base_offset = range.segment_base_offset,
-                                     .generation = range.segment_generation});
+  return storage::segment_file_name(
+      {.base_offset = range.segment_base_offset, .generation = range.segment_generation});
 }
 
 void add_log(PartitionStatus& status, const storage::LogView& view) {
@@ -30,12 +30,11 @@ void add_log(PartitionStatus& status, const storage::LogView& view) {
     status.records += segment->info.records;
   }
   for (const storage::DamagedRange& range : view.damaged) {
-    status.damaged.push_back(
-        {.first_offset = range.first_offset,
-         .last_offset = range.last_offset,
-         .file = file_name(range),
-         .position = static_cast<std::int64_t>(range.position),
-         .length = static_cast<std::int64_t>(range.length_bytes)});
+    status.damaged.push_back({.first_offset = range.first_offset,
+                              .last_offset = range.last_offset,
+                              .file = file_name(range),
+                              .position = static_cast<std::int64_t>(range.position),
+                              .length = static_cast<std::int64_t>(range.length_bytes)});
   }
 }
 

@@ -26,7 +26,7 @@ struct Write {
   Found found{};
   std::optional<std::span<std::byte>> records{};
   std::shared_ptr<const TopicOptions> options{};
-  std::size_t topic = 0;      // places in the response
+  std::size_t topic = 0;  // places in the response
   std::size_t partition = 0;
   std::optional<Appended> appended{};
   bool fenced = false;
@@ -49,14 +49,12 @@ void refuse(PartitionResult& result, BatchRefusal refusal) {
 }
 
 // Runs on the disk pool.
-void write_one(const Context& context, const Request& info, Write& write,
-               PartitionResult& result) {
+void write_one(const Context& context, const Request& info, Write& write, PartitionResult& result) {
   if (!write.records) {
     return fail(result, ErrorCode::kInvalidRecord, "the request holds no records");
   }
   auto rules = BatchRules::of(
-      *write.options,
-      static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes));
+      *write.options, static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes));
   rules.zstd_allowed = info.api_version >= kFirstVersionWithZstd;
   auto checked = check_batch(*write.records, rules, context.clock.now_ms());
   if (auto* refusal = std::get_if<BatchRefusal>(&checked)) {
@@ -73,8 +71,8 @@ void write_one(const Context& context, const Request& info, Write& write,
   result.log_start_offset = appended->log_start;
 }
 
-std::vector<Write> plan(Context& context, const ProduceRequest& request,
-                        std::span<std::byte> frame, ProduceResponse& response) {
+std::vector<Write> plan(Context& context, const ProduceRequest& request, std::span<std::byte> frame,
+                        ProduceResponse& response) {
   std::vector<Write> writes;
   for (const auto& topic : request.topic_data) {
     auto& topic_result = response.responses.emplace_back(TopicResult{.name = topic.name});
@@ -121,13 +119,13 @@ Durable durable(const Context& context, const Write& write) {
   const auto offsets = write.found.log->offsets();
   if (offsets.fenced || offsets.fences != write.appended->fences) return Durable::kFenced;
   if (offsets.high_watermark > write.appended->last_offset) return Durable::kYes;
-  return context.store.find(write.found.partition->topic_id) ? Durable::kNotYet
-                                                             : Durable::kDeleted;
+  return context.store.find(write.found.partition->topic_id) ? Durable::kNotYet : Durable::kDeleted;
 }
 
 void settle(const Context& context, const Write& write, PartitionResult& result) {
   switch (durable(context, write)) {
-    case Durable::kYes: return;
+    case Durable::kYes:
+      return;
     case Durable::kFenced:
       return fail(result, ErrorCode::kKafkaStorageError,
                   "the disk failed to sync these records; send them again");

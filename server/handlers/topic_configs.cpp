@@ -61,8 +61,8 @@ std::vector<ConfigEntry> broker_configs(const BrokerOptions& options, const Conf
     auto entry = entry_of(row, name, row.get(options), detail);
     const bool changed = *entry.value != usual;
     entry.read_only = true;
-    entry.config_source = static_cast<std::int8_t>(changed ? ConfigSource::kStaticBroker
-                                                           : ConfigSource::kDefault);
+    entry.config_source =
+        static_cast<std::int8_t>(changed ? ConfigSource::kStaticBroker : ConfigSource::kDefault);
     if (detail.synonyms) {
       if (changed) add_synonym(entry, name, *entry.value, ConfigSource::kStaticBroker);
       add_synonym(entry, name, usual, ConfigSource::kDefault);

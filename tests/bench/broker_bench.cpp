@@ -4,8 +4,9 @@
 //   bench_broker [--smoke] [--program PATH]
 //
 // Prints a table: produce and fetch in MB/s through librdkafka and through our own client, with CPU
-// seconds of the broker a GB; acknowledged records a second over 64 connections beside what the disk
-// does sync after sync; start-up time and resident memory. Rounds are interleaved, medians printed.
+// seconds of the broker a GB; acknowledged records a second over 64 connections beside what the
+// disk does sync after sync; start-up time and resident memory. Rounds are interleaved, medians
+// printed.
 #include <fcntl.h>
 #include <librdkafka/rdkafka.h>
 #include <unistd.h>
@@ -252,8 +253,7 @@ void starts(const std::string& program, const Size& size) {
   }
   row("start, empty directory", median(empty), "ms");
 
-  Daemon daemon(program,
-                R"("durability": "os", "topics": {"bench": {"segment.bytes": 1024}})");
+  Daemon daemon(program, R"("durability": "os", "topics": {"bench": {"segment.bytes": 1024}})");
   daemon.start();
   {
     client::Producer::Options options;

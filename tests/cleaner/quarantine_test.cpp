@@ -152,8 +152,8 @@ TEST_F(InQuarantine, ARangeThatWasBadWhenItsSegmentWasSummedUpIsCleanedAfterItsR
   broker.create("x", fast_compacted());
   for (int i = 0; i < 3; ++i) broker.put("x", "a", std::to_string(i));
   const std::string directory = broker.log("x").identity().directory;
-  const std::string path = storage::path_in(
-      directory, storage::segment_file_name({0, 0, storage::SegmentFile::kLog}));
+  const std::string path =
+      storage::path_in(directory, storage::segment_file_name({0, 0, storage::SegmentFile::kLog}));
   const Bytes good = broker.files.content(path);
   const std::uint64_t second = read_batch_header(good)->size_bytes();
   broker.crash(CrashKind::kProcess);
