@@ -119,7 +119,7 @@ Result<> Producer::flush() {
 
 Result<> Producer::pump() {
   while (!queue_.ready().empty() || !again_.empty()) {
-    if (!again_.empty()) {
+    if (!again_.empty() || moved_up_) {
       // What comes behind a batch that has to be sent again would be out of order.
       while (!in_flight_.empty()) receive_one();
       requeue();
@@ -263,10 +263,13 @@ void Producer::refuse(OutgoingBatch&& batch, const Answer& answer) {
 // The broker still waits for the first number of the refused batch, so it has taken none of those
 // that follow in this partition: they move up.
 void Producer::renumber_from(const OutgoingBatch& refused) {
+  if (refused.base_sequence < 0) return;  // one before it was refused, and this one moved up
   next_sequences_[refused.partition] = refused.base_sequence;
   for (Request& request : in_flight_) {
     for (OutgoingBatch& batch : request.batches) {
-      if (batch.partition == refused.partition) batch.base_sequence = -1;
+      if (batch.partition != refused.partition) continue;
+      batch.base_sequence = -1;
+      moved_up_ = true;
     }
   }
 }
@@ -298,6 +301,7 @@ void Producer::requeue() {
   ready.insert(ready.begin(), std::make_move_iterator(again_.begin()),
                std::make_move_iterator(again_.end()));
   again_.clear();
+  moved_up_ = false;
 }
 
 void Producer::report_stored(const OutgoingBatch& batch, Offset base_offset) {

@@ -108,6 +108,7 @@ class Producer {
   std::map<std::int32_t, std::int32_t> next_sequences_{};
   std::deque<Request> in_flight_{};
   std::deque<OutgoingBatch> again_{};  // to be sent again once nothing is in flight
+  bool moved_up_ = false;  // batches in flight have lost their numbers, and will come again
   std::optional<Error> retry_cause_{};
   std::chrono::milliseconds pause_{};
   std::uint64_t next_number_ = 0;
