@@ -14,6 +14,8 @@ CODECS = segments.CODECS
 T0 = (int(time.time()) - 3600) * 1000
 KEYS, ROUNDS = 30, 8
 LARGE = "large"
+# Topics that are also read from the middle and by time, which takes three times as long.
+CLOSELY = (".none", ".zstd", "shortened.java.gzip", "shortened.kcat.gzip")
 
 
 def item(key, value, headers=(), timestamp=None):
@@ -191,12 +193,15 @@ class ClientChecks:
     def _check_plain(self, reader, topic):
         wanted = list(enumerate(self.written[topic]))
         got = self._read(reader, topic, wanted, offset=0)
-        self._read(reader, topic, wanted[13:], offset=13)
-        self._check_times(reader, topic, got)
+        if topic.endswith(CLOSELY):
+            self._read(reader, topic, wanted[13:], offset=13)
+            self._check_times(reader, topic, got)
 
     def _check_compacted(self, reader, topic):
         wanted = self.survivors(topic)
         got = self._read(reader, topic, wanted, offset=0)
+        if not topic.endswith(CLOSELY):
+            return
         in_a_gap = next(offset for offset in range(1, len(self.written[topic]))
                         if offset not in dict(wanted))
         self._read(reader, topic, [w for w in wanted if w[0] >= in_a_gap], offset=in_a_gap)

@@ -71,8 +71,8 @@ class ToolChecks:
         self.broker.create_topic(topic)
         settings = self.broker.folder / "producer.properties"
         # The tool itself sets retries to 0, which excludes idempotence.
-        settings.write_text("enable.idempotence=true\nretries=2147483647\nlinger.ms=2\nrequest.timeout.ms=3000\n"
-                            "delivery.timeout.ms=60000\nretry.backoff.ms=50\n"
+        settings.write_text("enable.idempotence=true\nretries=2147483647\nlinger.ms=2\n"
+                            "request.timeout.ms=3000\ndelivery.timeout.ms=60000\nretry.backoff.ms=50\n"
                             "reconnect.backoff.max.ms=200\n")
         output = self.broker.folder / "verified.out"
         with open(output, "wb") as file:
@@ -95,6 +95,11 @@ class ToolChecks:
             if producer.poll() is None:
                 producer.kill()
                 producer.wait()
+        self._compare(topic, self._acknowledgements(output, code))
+
+    @staticmethod
+    def _acknowledgements(output, code):
+        """Value -> offset; there may be no failures."""
         lines = [json.loads(line) for line in output.read_text().splitlines()
                  if line.startswith("{")]
         acknowledged = {line["value"]: line["offset"] for line in lines
@@ -103,7 +108,7 @@ class ToolChecks:
         assert not failed and code == 0, f"{len(failed)} records failed, exit code {code}: " \
                                          f"{failed[:1]}"
         expect_equal(len(acknowledged), RECORDS, "acknowledged records")
-        self._compare(topic, acknowledged)
+        return acknowledged
 
     @staticmethod
     def _acknowledged(output):

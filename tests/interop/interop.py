@@ -2,17 +2,27 @@
 """Runs the checks; see run.sh."""
 import argparse
 import pathlib
+import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "drivers"))
 
+from broker import Broker, stop_all_at_once
 from checks_clients import ClientChecks
 from checks_dump_log import DumpChecks
+from checks_fetch import FetchChecks
+from checks_frames import FrameChecks
 from checks_packages import PackageChecks
+from checks_produce import ProduceChecks
 from checks_tools import ToolChecks
-from checks_wire import WireChecks
 from report import Report
+
+
+def run_wire(report):
+    with Broker() as broker:
+        for checks in (FrameChecks, ProduceChecks, FetchChecks):
+            checks(report, broker).run()
 
 
 def run_clients(report):
@@ -24,7 +34,7 @@ def run_clients(report):
 
 
 PARTS = {
-    "wire": lambda report: WireChecks(report).run(),
+    "wire": run_wire,
     "dump-log": lambda report: DumpChecks(report).run(),
     "tools": lambda report: ToolChecks(report).run(),
     "clients": run_clients,
@@ -39,6 +49,8 @@ def main():
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part named {', '.join(unknown)}; there are: {', '.join(PARTS)}")
+    signal.signal(signal.SIGTERM, stop_all_at_once)
+    signal.signal(signal.SIGINT, stop_all_at_once)
     report = Report(options.only)
     for name in options.parts or PARTS:
         began = time.monotonic()

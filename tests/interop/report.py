@@ -7,6 +7,9 @@ import time
 import traceback
 
 
+SLOW_SECONDS = 20
+
+
 class Skip(Exception):
     """Raised by a check that cannot run here; its text is the reason."""
 
@@ -20,6 +23,7 @@ class Report:
     @contextlib.contextmanager
     def check(self, name):
         """The body is the check: it passes if it ends without an exception."""
+        began = time.monotonic()
         try:
             yield
         except Skip as reason:
@@ -32,6 +36,9 @@ class Report:
             self._count("failed", f"FAILED {name}: {why[:800]}")
         else:
             self._count("passed", f"ok {name}")
+        took = time.monotonic() - began
+        if took > SLOW_SECONDS and not name.startswith("part_"):
+            print(f"# {name} took {took:.0f} s", flush=True)
 
     def _count(self, result, line):
         with self._lock:

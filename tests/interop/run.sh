@@ -5,8 +5,8 @@
 #   wire      what broke other brokers, by symptom, over a plain socket
 #   dump-log  Apache Kafka's kafka-dump-log reads the segments before and after compaction
 #   tools     kafka-topics, kafka-get-offsets, console producer, verifiable producer over kill -9
-#   clients   kcat, kafka-python, confluent-kafka (two versions each), Java: every codec, idempotent,
-#             by offset and by time, across compacted gaps; each reads what each wrote
+#   clients   kcat, kafka-python and confluent-kafka (two versions each), Java: each codec,
+#             idempotent, by offset and time, across compacted gaps; each reads what each wrote
 #   packages  a Debian package index through three clients, twice over, against its table
 #   --only    checks whose name has TEXT in it
 #
@@ -47,7 +47,7 @@ python_clients() {
 }
 
 java_clients() {
-  rm -rf "$build/java"
+  rm -rf "$build/java/lib"
   timeout 400 mvn -B -q -f "$here/java/pom.xml" dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$build/java/lib"
 }

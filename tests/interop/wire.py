@@ -40,7 +40,7 @@ class Field:
             return {}
         if isinstance(self.kind, Array):
             return []
-        return {"str": "", "bool": False, "uuid": uuid.UUID(int=0), "records": b""}.get(self.kind, 0)
+        return {"str": "", "bool": False, "uuid": uuid.UUID(int=0)}.get(self.kind, 0)
 
     def _parsed_default(self):
         named = {"MIN32": -2**31, "MAX32": 2**31 - 1, "true": True, "false": False, '""': ""}
@@ -331,7 +331,8 @@ def decode(data, api, version, correlation):
     if flexible and api.name != "ApiVersions":
         assert reader.uvarint() == 0, "the answer's header has tags"
     answer = reader.fields(api.response)
-    assert reader.at == len(data), f"{len(data) - reader.at} bytes too many in {api.name} v{version}"
+    left = len(data) - reader.at
+    assert left == 0, f"{left} bytes too many in {api.name} v{version}"
     return answer
 
 

@@ -84,7 +84,8 @@ MESSAGES = {
     "DeleteTopics": (20, 4, """
         topics:[{name:str?=null, topic_id:uuid}]@6+, topic_names:[str]@1-5, timeout_ms:i32""", """
         throttle_time_ms:i32,
-        responses:[{name:str?(6+), topic_id:uuid@6+, error_code:i16, error_message:str?=null@5+}]"""),
+        responses:[{name:str?(6+), topic_id:uuid@6+, error_code:i16,
+            error_message:str?=null@5+}]"""),
     "InitProducerId": (22, 2, """
         transactional_id:str?, transaction_timeout_ms:i32, producer_id:i64=-1@3+,
         producer_epoch:i16=-1@3+""", """
@@ -101,8 +102,8 @@ MESSAGES = {
         include_synonyms:bool@1+, include_documentation:bool@3+""", """
         throttle_time_ms:i32,
         results:[{error_code:i16, error_message:str?, resource_type:i8, resource_name:str,
-            configs:[{name:str, value:str?, read_only:bool, is_default:bool@0, config_source:i8=-1@1+,
-                is_sensitive:bool,
+            configs:[{name:str, value:str?, read_only:bool, is_default:bool@0,
+                config_source:i8=-1@1+, is_sensitive:bool,
                 synonyms:[{name:str, value:str?, source:i8}]@1+,
                 config_type:i8@3+, documentation:str?@3+}]}]"""),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps through confluent-kafka, that is librdkafka: Debian's, and the newest in our environment."""
+"""Steps through confluent-kafka, that is librdkafka: Debian's, and the newest one."""
 import sys
 
 import confluent_kafka
@@ -23,7 +23,8 @@ class Driver:
         return Producer({"bootstrap.servers": self.address, "compression.type": codec,
                          "enable.idempotence": idempotent, "linger.ms": 20, "acks": "all",
                          "batch.size": batch_bytes,
-                         "message.timeout.ms": steps.DELIVERY_SECONDS * 1000, "topic.metadata.refresh.interval.ms": 1000})
+                         "message.timeout.ms": steps.DELIVERY_SECONDS * 1000,
+                         "topic.metadata.refresh.interval.ms": 1000})
 
     def consumer(self, **options):
         return Consumer({"bootstrap.servers": self.address, "group.id": "not-used",
