@@ -72,8 +72,8 @@ class ToolChecks:
         settings = self.broker.folder / "producer.properties"
         # The tool itself sets retries to 0, which excludes idempotence.
         settings.write_text("enable.idempotence=true\nretries=2147483647\nlinger.ms=2\n"
-                            "request.timeout.ms=3000\ndelivery.timeout.ms=60000\nretry.backoff.ms=50\n"
-                            "reconnect.backoff.max.ms=200\n")
+                            "request.timeout.ms=3000\ndelivery.timeout.ms=60000\n"
+                            "retry.backoff.ms=50\nreconnect.backoff.max.ms=200\n")
         output = self.broker.folder / "verified.out"
         with open(output, "wb") as file:
             producer = subprocess.Popen(
