@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cleaner/choose.h"
 #include "cleaner/cleaner.h"
@@ -46,6 +47,7 @@ struct PartitionState {
   PassReport last_pass{};
   LastPass last{};
   std::optional<Quarantine> quarantine{};
+  std::vector<storage::DamagedRange> repaired{};  // since the last pass that succeeded
   TimestampMs retention_checked_ms = -1;
   TimestampMs retention_due_ms = kUnlimited;
   TimestampMs producers_expired_ms = -1;

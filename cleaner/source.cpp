@@ -43,14 +43,15 @@ Error in_batch(const std::string& path, const BatchAt& batch, const Error& why) 
               offsets_text(batch.header.base_offset, batch.header.last_offset()) + ": " + why.text};
 }
 
+bool belongs_to(const DamagedRange& range, const SegmentInfo& info) {
+  return range.segment_base_offset == info.base_offset &&
+         range.segment_generation == info.generation;
+}
+
 const SegmentInfo* find_segment(const storage::LogView& view, const DamagedRange& range) {
-  const auto is_its = [&](const SegmentInfo& info) {
-    return info.base_offset == range.segment_base_offset &&
-           info.generation == range.segment_generation;
-  };
-  if (is_its(view.active)) return &view.active;
+  if (belongs_to(range, view.active)) return &view.active;
   for (const SegmentPtr& segment : *view.closed) {
-    if (is_its(segment->info)) return &segment->info;
+    if (belongs_to(range, segment->info)) return &segment->info;
   }
   return nullptr;
 }
@@ -118,7 +119,11 @@ Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
     if (!*more) return {};
     last_good_ = (*batch)->header.last_offset();
   }
-  if (to == info.size_bytes && checksum != info.checksum) {
+  const bool summed =
+      to == info.size_bytes &&
+      std::none_of(input_.repaired.begin(), input_.repaired.end(),
+                   [&](const DamagedRange& range) { return belongs_to(range, info); });
+  if (summed && checksum != info.checksum) {
     return Error{ErrorKind::kDamaged,
                  path + at_position(0) + offsets_text(info.base_offset, info.last_offset) +
                      ": the checksum of the whole file does not hold, though those of its batches "
@@ -150,15 +155,15 @@ Error Source::damaged(const SegmentPtr& segment, SegmentReader& reader, const Er
               offsets_text(range.first_offset, range.last_offset) + ": " + why.text};
 }
 
-Result<> verify_damage(const PassInput& input) {
+Result<> verify_damage(const PassInput& input, std::vector<DamagedRange>& repaired) {
   const storage::LogView view = input.log.view();
   for (const DamagedRange& range : view.damaged) {
     const SegmentInfo* const info = find_segment(view, range);
     if (info != nullptr) {
       const std::string path = storage::segment_path(input.log.identity().directory, *info);
-      auto repaired = is_repaired(input, path, range);
-      if (!repaired) return repaired.take_error();
-      if (!*repaired) {
+      auto good = is_repaired(input, path, range);
+      if (!good) return good.take_error();
+      if (!*good) {
         return Error{ErrorKind::kDamaged,
                      path + at_position(range.position) +
                          offsets_text(range.first_offset, range.last_offset) +
@@ -166,6 +171,7 @@ Result<> verify_damage(const PassInput& input) {
       }
     }
     LW_TRY(input.log.remove_damage(range));
+    repaired.push_back(range);
   }
   return {};
 }
