@@ -93,10 +93,10 @@ class Flusher::Impl {
   }
 
   void sleep(std::unique_lock<std::mutex>& lock) {
-    if (retries_.empty())
-      wake_.wait(lock);
-    else
-      wake_.wait_until(lock, retries_.begin()->first);
+    if (retries_.empty()) return wake_.wait(lock);
+    // A copy: another thread may take the entry while this one sleeps.
+    const SteadyClock::time_point until = retries_.begin()->first;
+    wake_.wait_until(lock, until);
   }
 
   void take_due_retries() {
