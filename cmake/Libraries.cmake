@@ -21,8 +21,8 @@ if(NOT LASTWORD_CORE_ONLY)
   # Asio is compiled once here instead of in every file that includes it.
   add_library(asio STATIC "${PROJECT_SOURCE_DIR}/cmake/asio_library.cpp")
   target_include_directories(asio SYSTEM PUBLIC "${LASTWORD_ASIO_INCLUDE}")
-  # Whether Asio sees aligned_alloc depends on what a file includes before it; one answer for all, or
-  # memory is taken in one way and given back in another.
+  # Whether Asio sees aligned_alloc depends on what a file includes before it; one answer for all,
+  # or memory is taken in one way and given back in another.
   target_compile_definitions(asio PUBLIC ASIO_STANDALONE ASIO_SEPARATE_COMPILATION
     ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
   target_link_libraries(asio PUBLIC Threads::Threads)
