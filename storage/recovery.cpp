@@ -83,6 +83,7 @@ Result<> Recovery::remove_unlisted() {
   if (!names) return names.take_error();
   std::set<std::pair<Offset, std::uint32_t>> listed;
   for (const SegmentInfo& row : rows_) listed.emplace(row.base_offset, row.generation);
+  bool manifest_is_durable = false;
   for (const std::string& name : *names) {
     const auto segment = parse_segment_file_name(name);
     const auto snapshot = parse_producer_snapshot_name(name);
@@ -90,6 +91,9 @@ Result<> Recovery::remove_unlisted() {
                        (snapshot && manifest_.producer_snapshot != snapshot) ||
                        is_temporary_name(name);
     if (!stray) continue;
+    // A process may have died between renaming the manifest and syncing the folder. Strays tell of
+    // it; were they removed first, a power cut could bring back the manifest that lists them.
+    if (!std::exchange(manifest_is_durable, true)) LW_TRY(env_.files.sync_directory(directory_));
     const std::string path = path_in(directory_, name);
     env_.cache.drop(path);
     LW_TRY(env_.files.remove(path));
