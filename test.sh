@@ -10,7 +10,7 @@
 #   interop  Kafka clients as people use them, against build/release/lastwordd
 #   clang    clang build with thread-safety analysis; unit tests of what it compiles
 #   asan     all tests under the address and undefined behaviour sanitizers
-#   tsan     tests with threads under the thread sanitizer
+#   tsan     the tests of the logs under the thread sanitizer
 #   fuzz     each fuzzer for LASTWORD_FUZZ_SECONDS (20)
 #   bench    each benchmark once, briefly: that it runs, not how fast
 #

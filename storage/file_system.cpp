@@ -6,11 +6,11 @@
 namespace lastword::storage {
 namespace {
 
-Result<> write_temporary(FileSystem& files, const std::string& path, ByteView bytes, bool sync) {
+Result<> write_temporary(FileSystem& files, const std::string& path, ByteView bytes) {
   auto file = files.open(path, OpenMode::kCreate);
   if (!file) return file.take_error();
   LW_TRY((*file)->write_at(0, bytes));
-  return sync ? (*file)->sync_data() : Result<>();
+  return (*file)->sync_data();
 }
 
 }  // namespace
@@ -32,9 +32,9 @@ Result<Bytes> read_whole(FileSystem& files, const std::string& path, std::size_t
   return bytes;
 }
 
-Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes, bool sync) {
+Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes) {
   const std::string temporary = temporary_path(path);
-  auto replaced = write_temporary(files, temporary, bytes, sync);
+  auto replaced = write_temporary(files, temporary, bytes);
   if (replaced) replaced = files.rename(temporary, path);
   if (!replaced) {
     // It would hold space that a full disk needs. That it may fail is why a start removes
@@ -42,7 +42,7 @@ Result<> replace_whole(FileSystem& files, const std::string& path, ByteView byte
     static_cast<void>(files.remove(temporary));
     return replaced;
   }
-  return sync ? files.sync_directory(parent_directory(path)) : replaced;
+  return files.sync_directory(parent_directory(path));
 }
 
 }  // namespace lastword::storage

@@ -71,7 +71,7 @@ class FileSystem {
 Result<Bytes> read_whole(FileSystem& files, const std::string& path, std::size_t bytes_max);
 
 /// Replaces `path` by `bytes`, wholly or not at all: written beside it, synced, renamed, and the
-/// directory synced. With `sync` false (durability os) neither is synced.
-Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes, bool sync);
+/// directory synced.
+Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes);
 
 }  // namespace lastword::storage

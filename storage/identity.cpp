@@ -73,7 +73,7 @@ Result<Identity> load_identity(FileSystem& files, const std::string& directory) 
 }
 
 Result<> save_identity(FileSystem& files, const std::string& directory, const Identity& identity) {
-  return replace_whole(files, path_in(directory, kIdentityName), encode(identity), true);
+  return replace_whole(files, path_in(directory, kIdentityName), encode(identity));
 }
 
 }  // namespace lastword::storage

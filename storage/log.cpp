@@ -125,8 +125,7 @@ Result<> Log::Impl::save(const Change& change) {
   for (const SegmentPtr& segment : *change.closed) whole.segments.push_back(segment->info);
   whole.segments.push_back(change.active_row);
   for (const SegmentInfo& info : change.behind_fence) whole.segments.push_back(info);
-  // Under os too: a manifest lost with the machine would be a partition lost.
-  auto saved = save_manifest(env_, identity_.directory, whole, true);
+  auto saved = save_manifest(env_, identity_.directory, whole);
   manifest_in_doubt_ = !saved;
   if (!saved) return saved;
   for (const SegmentInfo& info : std::exchange(doubtful_, {})) remove_segment_files(info);

@@ -183,13 +183,12 @@ Result<Manifest> decode_manifest(ByteView bytes) {
 }
 
 Result<> save_manifest(const Environment& env, const std::string& directory,
-                       const Manifest& manifest, bool sync) {
+                       const Manifest& manifest) {
   // What could not be read again would lose the partition at the next start.
   LW_CHECK(fault_in(manifest) == nullptr);
   const Bytes bytes = encode(manifest);
   const std::string path = path_in(directory, kManifestName);
-  const bool durable = sync || env.durability == Durability::kFsync;
-  return env.reserve.with_reserve([&] { return replace_whole(env.files, path, bytes, durable); });
+  return env.reserve.with_reserve([&] { return replace_whole(env.files, path, bytes); });
 }
 
 Result<Manifest> load_manifest(const Environment& env, const std::string& directory) {

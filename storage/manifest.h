@@ -44,9 +44,10 @@ Bytes encode(const Manifest& manifest);
 /// kDamaged when checksum, version or structure do not hold.
 Result<Manifest> decode_manifest(ByteView bytes);
 
-/// Replaces the file atomically; durable when `env.durability` is fsync, or `sync` is set.
+/// Replaces the file atomically and durably, under durability os too: a manifest that is lost with
+/// the machine is a partition lost.
 Result<> save_manifest(const Environment& env, const std::string& directory,
-                       const Manifest& manifest, bool sync);
+                       const Manifest& manifest);
 /// kNotFound when the partition is new.
 Result<Manifest> load_manifest(const Environment& env, const std::string& directory);
 

@@ -75,7 +75,7 @@ Result<std::optional<Offset>> save_producers(const Environment& env, const std::
   if (producers.size() == 0) return std::optional<Offset>();
   const std::string path = path_in(directory, producer_snapshot_name(end));
   const Bytes bytes = producers.encode(end);
-  LW_TRY(env.reserve.with_reserve([&] { return replace_whole(env.files, path, bytes, true); }));
+  LW_TRY(env.reserve.with_reserve([&] { return replace_whole(env.files, path, bytes); }));
   return std::optional(end);
 }
 

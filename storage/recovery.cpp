@@ -75,7 +75,7 @@ Result<> Recovery::create() {
   producers_ = ProducerState(env_.producer_ids_max, env_.producer_id_expiration_ms);
   Manifest whole = manifest_;
   whole.segments = {active_row_};
-  return save_manifest(env_, directory_, whole, true);
+  return save_manifest(env_, directory_, whole);
 }
 
 Result<> Recovery::remove_unlisted() {
@@ -138,7 +138,7 @@ Result<> Recovery::save() {
   Manifest whole = manifest_;
   for (const SegmentPtr& segment : closed_) whole.segments.push_back(segment->info);
   whole.segments.push_back(active_row_);
-  LW_TRY(save_manifest(env_, directory_, whole, true));
+  LW_TRY(save_manifest(env_, directory_, whole));
   if (stale && stale != *snapshot) {
     LW_TRY(env_.files.remove(path_in(directory_, producer_snapshot_name(*stale))));
   }
@@ -151,7 +151,7 @@ void Recovery::write_fence() {
   auto saved = load_manifest(env_, directory_);
   if (!saved || saved->segments.back().base_offset > saved->recovery_point) return;
   saved->fence = Fence{saved->recovery_point, saved->segments.back().size_bytes};
-  if (auto done = save_manifest(env_, directory_, *saved, true); !done) {
+  if (auto done = save_manifest(env_, directory_, *saved); !done) {
     report(Severity::kError, "the fence could not be written down: " + done.error().text);
   }
 }

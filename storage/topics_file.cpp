@@ -109,7 +109,7 @@ Result<TopicsFile> load_topics(FileSystem& files, const std::string& directory) 
 }
 
 Result<> save_topics(FileSystem& files, const std::string& directory, const TopicsFile& topics) {
-  return replace_whole(files, path_in(directory, kTopicsName), encode(topics), true);
+  return replace_whole(files, path_in(directory, kTopicsName), encode(topics));
 }
 
 }  // namespace lastword::storage

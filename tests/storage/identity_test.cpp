@@ -203,7 +203,7 @@ TEST_F(Directory, AnIdentityThatWasRemovedBesideTopicsGivesNoUsedProducerIds) {
   auto directory = open();
   ASSERT_EQ(*directory->next_producer_id(), 1);
   directory.reset();
-  ASSERT_TRUE(replace_whole(memory_, "/var/data/topics", test::to_bytes("x"), true));
+  ASSERT_TRUE(replace_whole(memory_, "/var/data/topics", test::to_bytes("x")));
   ASSERT_TRUE(memory_.remove("/var/data/identity"));
   EXPECT_GT(*open()->next_producer_id(), 1'000'000'000'000);
 }

@@ -176,6 +176,44 @@ TEST_F(LogRecoveryTest, RemovesWhatIsNotListedAndNothingElse) {
   EXPECT_EQ(records().size(), 4u);
 }
 
+TEST_F(LogRecoveryTest, RecordsWithoutAManifestAreRefusedAndLeftAlone) {
+  fill(1, 2);
+  const Bytes kept = memory.content(path(0));
+  close();
+  const Bytes manifest = memory.content(kDirectory + std::string("/manifest"));
+  ASSERT_TRUE(memory.remove(kDirectory + std::string("/manifest")));
+  start();
+  const auto opened = try_open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, ErrorKind::kDamaged);
+  EXPECT_NE(opened.error().text.find("no manifest"), std::string::npos);
+  EXPECT_EQ(memory.content(path(0)), kept);
+  ASSERT_TRUE(memory.open(kDirectory + std::string("/manifest"), storage::OpenMode::kCreate));
+  append_to_file(kDirectory + std::string("/manifest"), manifest);
+  reopen();
+  EXPECT_EQ(records().size(), 4u);
+}
+
+// A start removes what the manifest does not list; the manifest must outlive that.
+TEST_F(LogRecoveryTest, APowerCutAfterAStartDoesNotBringAnOlderManifestBack) {
+  for (std::uint64_t stop = 1;; ++stop) {
+    SCOPED_TRACE(testing::Message() << "stopped at operation " << stop);
+    fill(1, 2);
+    close();
+    reopen();  // so that the next start finds nothing to save
+    const Offset start_wanted = log->view().active.base_offset;
+    memory.stop_at(memory.operations() + stop);
+    static_cast<void>(log->drop_before(start_wanted));
+    const bool stopped = memory.stopped();
+    crash_and_open(CrashKind::kProcess);
+    const Offset shown = log->offsets().log_start;
+    crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+    ASSERT_GE(log->offsets().log_start, shown);
+    ASSERT_TRUE(log->view().damaged.empty());
+    if (!stopped) break;
+  }
+}
+
 TEST_F(LogRecoveryTest, FactsOfTheActiveSegmentAreFoundAgain) {
   options.index_interval_bytes = 100;
   reopen();

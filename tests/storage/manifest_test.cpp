@@ -155,7 +155,7 @@ TEST(Manifest, RefusesNegativeOffsetsAndUnorderedEpochs) {
 TEST(Manifest, SurvivesThePowerCutRightAfterItWasSaved) {
   TestEnvironment test;
   ASSERT_TRUE(test.files.sync_directory("."));
-  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest(), false));
+  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest()));
   test.files.crash(1, test::CrashKind::kPower, {test::Unsynced::kDropped});
   const auto loaded = load_manifest(test.env, "p-0");
   ASSERT_TRUE(loaded) << loaded.error().text;
@@ -168,9 +168,9 @@ TEST(Manifest, IsTheFormerOrTheLatterAfterACrashAtAnyStep) {
   for (std::uint64_t stop = 1;; ++stop) {
     TestEnvironment test;
     ASSERT_TRUE(test.files.sync_directory("."));
-    ASSERT_TRUE(save_manifest(test.env, "p-0", former, true));
+    ASSERT_TRUE(save_manifest(test.env, "p-0", former));
     test.files.stop_at(test.files.operations() + stop);
-    const bool saved = static_cast<bool>(save_manifest(test.env, "p-0", latter, true));
+    const bool saved = static_cast<bool>(save_manifest(test.env, "p-0", latter));
     const bool stopped = test.files.stopped();
     test.files.crash(stop, test::CrashKind::kPower);
     const auto loaded = load_manifest(test.env, "p-0");
@@ -180,12 +180,10 @@ TEST(Manifest, IsTheFormerOrTheLatterAfterACrashAtAnyStep) {
   }
 }
 
-TEST(Manifest, IsSyncedUnderOsOnlyWhenAsked) {
+TEST(Manifest, IsSyncedUnderOsToo) {
   TestEnvironment test;
   test.env.durability = Durability::kOs;
-  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest(), false));
-  EXPECT_EQ(test.calls.count(test::CallKind::kSyncData), 0u);
-  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest(), true));
+  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest()));
   EXPECT_EQ(test.calls.count(test::CallKind::kSyncData), 1u);
   EXPECT_EQ(test.calls.count(test::CallKind::kSyncDirectory), 1u);
 }
@@ -194,14 +192,14 @@ TEST(Manifest, TakesTheReserveOnAFullDisk) {
   TestEnvironment test(1 << 20);
   ASSERT_TRUE(test.reserve.refill());
   test.files.limit_space(test.files.space_used());
-  EXPECT_TRUE(save_manifest(test.env, "p-0", full_manifest(), true));
+  EXPECT_TRUE(save_manifest(test.env, "p-0", full_manifest()));
   EXPECT_FALSE(test.reserve.whole());
 }
 
 TEST(Manifest, SaysWhichFileIsDamagedAndWhatToDo) {
   TestEnvironment test;
   EXPECT_EQ(load_manifest(test.env, "p-0").error().kind, ErrorKind::kNotFound);
-  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest(), true));
+  ASSERT_TRUE(save_manifest(test.env, "p-0", full_manifest()));
   test.files.damage("p-0/manifest", 40, Bytes(8, std::byte{0x55}));
   const auto loaded = load_manifest(test.env, "p-0");
   ASSERT_FALSE(loaded);

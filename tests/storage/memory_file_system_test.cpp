@@ -296,9 +296,9 @@ TEST(ReplaceWhole, LeavesTheOldOrTheNewWhereverItStopsAndWhateverThePowerTakes) 
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
       SCOPED_TRACE(testing::Message() << "step " << step << " seed " << seed);
       MemoryFileSystem files;
-      ASSERT_TRUE(replace_whole(files, "/a", to_bytes("the old one"), true));
+      ASSERT_TRUE(replace_whole(files, "/a", to_bytes("the old one")));
       files.stop_at(files.operations() + step);
-      const bool done = static_cast<bool>(replace_whole(files, "/a", to_bytes("the new"), true));
+      const bool done = static_cast<bool>(replace_whole(files, "/a", to_bytes("the new")));
       files.crash(seed, CrashKind::kPower);
       const std::string found = to_text(files.content("/a"));
       EXPECT_TRUE(found == "the new" || (found == "the old one" && !done)) << found;
@@ -308,9 +308,9 @@ TEST(ReplaceWhole, LeavesTheOldOrTheNewWhereverItStopsAndWhateverThePowerTakes) 
 
 TEST(ReplaceWhole, AFullDiskLeavesTheOldOneAndNothingBeside) {
   MemoryFileSystem files;
-  ASSERT_TRUE(replace_whole(files, "/a", to_bytes("old"), true));
+  ASSERT_TRUE(replace_whole(files, "/a", to_bytes("old")));
   files.limit_space(6);
-  EXPECT_EQ(replace_whole(files, "/a", to_bytes("larger"), true).error().kind,
+  EXPECT_EQ(replace_whole(files, "/a", to_bytes("larger")).error().kind,
             ErrorKind::kDiskFull);
   EXPECT_EQ(to_text(files.content("/a")), "old");
   EXPECT_EQ(files.space_used(), 3u);

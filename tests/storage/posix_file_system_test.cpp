@@ -194,7 +194,7 @@ TEST_F(PosixFiles, TheBootIdIsStable) {
 
 TEST_F(PosixFiles, ReplacingWholeLeavesNothingBeside) {
   create("a", "old and long");
-  EXPECT_TRUE(replace_whole(files_, directory_ / "a", to_bytes("new"), true));
+  EXPECT_TRUE(replace_whole(files_, directory_ / "a", to_bytes("new")));
   EXPECT_EQ(read("a"), "new");
   EXPECT_EQ(*files_.list(directory_.path()), std::vector<std::string>{"a"});
 }

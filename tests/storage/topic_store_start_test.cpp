@@ -35,6 +35,28 @@ TEST_F(StoreStart, AListedTopicWithoutFolderIsMadeAnew) {
   append("a", "x", 1);
 }
 
+TEST_F(StoreStart, ATopicThatAStartFoundRemovedStaysRemovedAfterAPowerCut) {
+  for (std::uint64_t step = 1;; ++step) {
+    SCOPED_TRACE(testing::Message() << "stopped at operation " << step);
+    start();
+    if (!store_->find("a")) create("a");
+    memory_.stop_at(memory_.operations() + step);
+    static_cast<void>(store_->remove("a"));
+    const bool stopped = memory_.stopped();
+    crash(CrashKind::kProcess);
+    bool removed = false;
+    {
+      const auto opened = try_open();
+      ASSERT_TRUE(opened);
+      removed = (*opened)->find("a") == nullptr;
+    }
+    crash(CrashKind::kPower, {.unsynced = test::Unsynced::kDropped});
+    start();
+    EXPECT_FALSE(removed && store_->find("a"));
+    if (!stopped) break;
+  }
+}
+
 TEST_F(StoreStart, UnknownFoldersAreLeftAloneWithOneWarning) {
   start();
   stop();
