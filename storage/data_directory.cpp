@@ -69,8 +69,8 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(FileSystem& files,
 }
 
 Result<> DataDirectory::start(const BrokerOptions& options, const Report& report) {
-  // A process may have died between renaming the identity or the topics and syncing the folder. What
-  // a start does by them (handing out producer ids, removing folders) must not outlive them.
+  // A process may have died between renaming the identity or the topics and syncing the folder.
+  // What a start does by them (handing out producer ids, removing folders) must not outlive them.
   LW_TRY(files_.sync_directory(path_));
   if (!reserve_.refill()) {
     report(Severity::kWarning, "no room for the disk reserve of " +

@@ -310,8 +310,7 @@ TEST(ReplaceWhole, AFullDiskLeavesTheOldOneAndNothingBeside) {
   MemoryFileSystem files;
   ASSERT_TRUE(replace_whole(files, "/a", to_bytes("old")));
   files.limit_space(6);
-  EXPECT_EQ(replace_whole(files, "/a", to_bytes("larger")).error().kind,
-            ErrorKind::kDiskFull);
+  EXPECT_EQ(replace_whole(files, "/a", to_bytes("larger")).error().kind, ErrorKind::kDiskFull);
   EXPECT_EQ(to_text(files.content("/a")), "old");
   EXPECT_EQ(files.space_used(), 3u);
 }
