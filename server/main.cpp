@@ -9,8 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "config/host_port.h"
@@ -18,6 +21,7 @@
 #include "config/schema.h"
 #include "config/settings_page.h"
 #include "server/broker.h"
+#include "server/stop_bound.h"
 #include "storage/clock.h"
 #include "storage/posix_file_system.h"
 
@@ -27,6 +31,7 @@ namespace {
 constexpr int kStopped = 0;
 constexpr int kFailed = 1;
 constexpr int kBadSettings = 2;
+constexpr auto kDiskGrace = std::chrono::seconds(5);
 
 struct CommandLine {
   std::string config{};
@@ -127,6 +132,28 @@ void handle_signals(asio::io_context& io, asio::signal_set& signals, Broker& bro
   });
 }
 
+/// While it lives, threads that are started take no signals: these come to the main thread, and
+/// interrupt no call of another.
+class NoSignalsForThreads {
+ public:
+  NoSignalsForThreads() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~NoSignalsForThreads() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignalsForThreads(const NoSignalsForThreads&) = delete;
+  NoSignalsForThreads& operator=(const NoSignalsForThreads&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+Result<std::unique_ptr<Broker>> start_broker(Broker::Setup setup) {
+  const NoSignalsForThreads no_signals;
+  return Broker::start(std::move(setup));
+}
+
 int serve(const CommandLine& line, const BrokerOptions& options) {
   keep_memory_small();
   raise_open_files(options.limits);
@@ -136,7 +163,7 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
 
   storage::PosixFileSystem files;
   const storage::SystemClock clock(line.clock_speed);
-  auto broker = Broker::start({options, files, clock, report});
+  auto broker = start_broker({options, files, clock, report});
   if (!broker) {
     spdlog::error("{}", broker.error().text);
     return kFailed;
@@ -146,6 +173,13 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
                options.durability == Durability::kFsync ? "fsync" : "os");
   handle_signals(io, signals, **broker, line);
   io.run();
+  // Stopping keeps to limits.shutdown_ms itself where the disk answers.
+  const StopBound bound(std::chrono::milliseconds(options.limits.shutdown_ms) + kDiskGrace, [] {
+    spdlog::error(
+        "the disk did not answer within limits.shutdown_ms: leaving without it; the next start "
+        "recovers what was not saved");
+    std::_Exit(kFailed);
+  });
   const auto stopped = (*broker)->stop();
   if (!stopped && stopped.error().kind == ErrorKind::kCancelled) {
     spdlog::warn("the next start has to look into logs again: {}", stopped.error().text);
