@@ -10,7 +10,7 @@
 #   interop  Kafka clients as people use them, against build/release/lastwordd
 #   clang    clang build with thread-safety analysis; unit tests of what it compiles
 #   asan     all tests under the address and undefined behaviour sanitizers
-#   tsan     the tests of the logs under the thread sanitizer
+#   tsan     the tests of whatever has threads under the thread sanitizer
 #   fuzz     each fuzzer for LASTWORD_FUZZ_SECONDS (20)
 #   bench    each benchmark once, briefly: that it runs, not how fast
 #
@@ -160,9 +160,8 @@ run_asan() {
 }
 
 run_tsan() {
-  have 'tests/storage/*.cpp' || return 0
-  build tsan storage_test
-  ctest_run tsan -R '^storage_test$'
+  build tsan storage_test cleaner_test server_test client_test
+  GTEST_FILTER='-Hostile.*' ctest_run tsan -R '^(storage|cleaner|server|client)_test$'
 }
 
 # fuzz_one NAME: one fuzzer, from the kept inputs and those that earlier runs found.
