@@ -33,6 +33,10 @@ class File : public ByteSource {
   /// shows here and not at a later sync.
   virtual Result<> allocate(std::uint64_t from, std::uint64_t length_bytes) = 0;
   virtual Result<std::uint64_t> size_bytes() const = 0;
+  /// The first byte of [from, to) that never reached the disk, as far as the system can tell; else
+  /// `to`. A power cut leaves such holes where later writes reached it before earlier ones. Nothing
+  /// that a sync_data() covered lies in one.
+  virtual Result<std::uint64_t> first_hole(std::uint64_t from, std::uint64_t to) const = 0;
 };
 
 enum class OpenMode { kRead, kReadWrite, kCreate };  // kCreate: read-write, made or emptied

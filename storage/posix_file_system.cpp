@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -125,6 +126,15 @@ class PosixFile : public File {
     struct stat facts {};
     if (::fstat(descriptor(), &facts) != 0) return failure("fstat", path_, errno);
     return static_cast<std::uint64_t>(facts.st_size);
+  }
+
+  /// Blocks that were taken with allocate() and never written are holes to SEEK_HOLE, which ends at
+  /// the size; a file system that cannot tell says that there are none.
+  Result<std::uint64_t> first_hole(std::uint64_t from, std::uint64_t to) const override {
+    const auto hole = ::lseek(descriptor(), static_cast<off_t>(from), SEEK_HOLE);
+    if (hole >= 0) return std::min(static_cast<std::uint64_t>(hole), to);
+    if (errno == EINVAL || errno == ENXIO || errno == EOPNOTSUPP) return to;
+    return failure("lseek", path_, errno);
   }
 
  private:

@@ -56,6 +56,10 @@ class Recovery {
   Result<> save();
   void write_fence();
 
+  /// Whether whatever was acknowledged or shown was synced first.
+  bool fsync_held() const {
+    return env_.durability == Durability::kFsync && !env_.raise_leader_epoch;
+  }
   void forget_damage(const SegmentInfo& row, std::uint64_t from);
   void note_damage(const DamagedRange& range, const SegmentInfo& row);
   void report(Severity severity, const std::string& text) const {

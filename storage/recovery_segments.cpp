@@ -170,7 +170,8 @@ Result<std::unique_ptr<SegmentWriter>> Recovery::resume(const SegmentInfo& row,
   return writer;
 }
 
-/// Above the recovery point: what lies behind the last good batch is cut.
+/// Above the recovery point: what lies behind the last good batch is cut. A power cut may leave
+/// good batches behind others that did not reach the disk; none of these was acknowledged.
 Result<> Recovery::scan_behind(const SegmentInfo& row, std::uint64_t size_bytes,
                                const FileStatus& status) {
   const std::uint64_t from = writer_->info().size_bytes;
@@ -180,7 +181,8 @@ Result<> Recovery::scan_behind(const SegmentInfo& row, std::uint64_t size_bytes,
   auto scanned = scan_segment(env_, *writer_,
                               {.to = size_bytes,
                                .last_offset = row.base_offset + kRelativeMax,
-                               .append_ms = append_time(status.modified_ms)});
+                               .append_ms = append_time(status.modified_ms),
+                               .end_at_holes = fsync_held()});
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
   if (scanned->torn_bytes > 0) {

@@ -92,9 +92,15 @@ Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, cons
       writer.adopt((*batch)->bytes, facts_of(header, (*batch)->bytes, scratch), scan.append_ms);
       continue;
     }
+    const std::uint64_t damaged_from = reader.position();
     auto skipped = reader.skip_damage();
     if (!skipped) return skipped.take_error();
     if (*skipped >= to) break;
+    if (scan.end_at_holes) {
+      auto hole = (*file)->first_hole(damaged_from, *skipped);
+      if (!hole) return hole.take_error();
+      if (*hole < *skipped) break;
+    }
   }
   scanned.torn_bytes = scan.to > writer.info().size_bytes ? scan.to - writer.info().size_bytes : 0;
   if (scanned.torn_bytes > 0 && scan.keep_tail) {

@@ -38,6 +38,8 @@ struct Scan {
   Offset last_offset = 0;      // batches beyond are damage
   TimestampMs append_ms = -1;  // of all; where the first one's is known, info() says so already
   bool keep_tail = false;      // bytes behind the last good batch are damage, not torn
+  /// Damage with a hole in it is where the file ends: no sync covered it, nor what lies behind.
+  bool end_at_holes = false;
 };
 
 struct Scanned {

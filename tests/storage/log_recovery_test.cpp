@@ -92,6 +92,34 @@ TEST_F(LogRecoveryTest, ABadBatchWithGoodOnesBehindItIsAGap) {
   EXPECT_EQ(log->view().damaged.size(), 1u);
 }
 
+TEST_F(LogRecoveryTest, WhatReachedTheDiskBehindAHoleIsCutAndTakenAgain) {
+  int holes = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    LogFixture disk;
+    disk.open();
+    disk.append(produced(0));
+    disk.sync();
+    disk.append(produced(1));
+    disk.append(produced(2));
+    disk.log.reset();
+    disk.memory.crash(seed, CrashKind::kPower, {.unsynced = Unsynced::kSubset});
+    const std::uint64_t size_bytes = disk.memory.content(path(0)).size();
+    const auto file = *disk.memory.open(path(0), storage::OpenMode::kRead);
+    const bool hole = *file->first_hole(0, size_bytes) < size_bytes;
+    disk.reopen();
+    EXPECT_TRUE(disk.log->view().damaged.empty());
+    EXPECT_TRUE(!hole || disk.log->offsets().log_end == 1);
+    for (auto next = static_cast<std::int32_t>(disk.log->offsets().log_end); next <= 2; ++next) {
+      EXPECT_EQ(disk.append(produced(next)).base_offset, next);
+    }
+    disk.sync();
+    EXPECT_EQ(disk.offsets_read(), (std::vector<Offset>{0, 1, 2}));
+    holes += hole ? 1 : 0;
+  }
+  EXPECT_GT(holes, 0) << "no seed made a hole";
+}
+
 TEST_F(LogRecoveryTest, NothingBelowTheRecoveryPointIsCut) {
   fill(0, 5);
   close();

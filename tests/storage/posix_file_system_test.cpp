@@ -106,6 +106,19 @@ TEST_F(PosixFiles, AllocatingTakesSpaceAndLeavesTheSize) {
   EXPECT_LT(facts.st_blocks * 512, 1 << 20) << "cutting gives back what was taken ahead";
 }
 
+TEST_F(PosixFiles, SpaceThatWasTakenAndNeverWrittenIsAHole) {
+  constexpr std::uint64_t kBlocks = 1 << 20;
+  const auto file = create("a");
+  ASSERT_TRUE(file->allocate(0, 3 * kBlocks));
+  ASSERT_TRUE(file->write_at(0, Bytes(kBlocks)));
+  ASSERT_TRUE(file->write_at(2 * kBlocks, Bytes(kBlocks, std::byte{1})));
+  ASSERT_TRUE(file->sync_data());
+  EXPECT_EQ(*file->first_hole(0, 3 * kBlocks), kBlocks);
+  EXPECT_EQ(*file->first_hole(0, kBlocks / 2), kBlocks / 2);
+  EXPECT_EQ(*file->first_hole(2 * kBlocks, 3 * kBlocks), 3 * kBlocks);
+  EXPECT_EQ(*file->first_hole(3 * kBlocks, 3 * kBlocks), 3 * kBlocks) << "at the end";
+}
+
 TEST_F(PosixFiles, TruncatingCutsAndGrows) {
   const auto file = create("a", "abcdef");
   EXPECT_TRUE(file->truncate(2));

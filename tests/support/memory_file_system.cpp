@@ -35,7 +35,7 @@ class MemoryFile : public File {
   Result<std::size_t> read_at(std::uint64_t position, std::span<std::byte> into) const override {
     const std::lock_guard lock(state_->mutex);
     LW_TRY(usable("pread"));
-    const Bytes& content = node_->content;
+    const Bytes& content = node_->content.bytes;
     if (position >= content.size()) return std::size_t{0};
     const auto from = static_cast<std::size_t>(position);
     const std::size_t n = std::min(into.size(), content.size() - from);
@@ -91,7 +91,13 @@ class MemoryFile : public File {
   Result<std::uint64_t> size_bytes() const override {
     const std::lock_guard lock(state_->mutex);
     LW_TRY(usable("fstat"));
-    return static_cast<std::uint64_t>(node_->content.size());
+    return static_cast<std::uint64_t>(node_->content.bytes.size());
+  }
+
+  Result<std::uint64_t> first_hole(std::uint64_t from, std::uint64_t to) const override {
+    const std::lock_guard lock(state_->mutex);
+    LW_TRY(usable("lseek"));
+    return node_->content.holes.first(from, to);
   }
 
  private:
@@ -160,7 +166,7 @@ Result<FileStatus> MemoryFileSystem::status(const std::string& path) const {
   const NodePtr node = state_->find(path);
   if (!node) return FileStatus{};
   return FileStatus{.exists = true,
-                    .size_bytes = node->content.size(),
+                    .size_bytes = node->content.bytes.size(),
                     .created_ms = node->created_ms,
                     .modified_ms = node->modified_ms};
 }
@@ -289,17 +295,17 @@ std::uint64_t MemoryFileSystem::space_used() const {
 Bytes MemoryFileSystem::content(const std::string& path) const {
   const std::lock_guard lock(state_->mutex);
   const NodePtr node = state_->find(path);
-  return node ? node->content : Bytes{};
+  return node ? node->content.bytes : Bytes{};
 }
 
 void MemoryFileSystem::damage(const std::string& path, std::uint64_t position, ByteView bytes) {
   const std::lock_guard lock(state_->mutex);
   const NodePtr node = state_->find(path);
-  LW_CHECK(node && position + bytes.size() <= node->content.size());
+  LW_CHECK(node && position + bytes.size() <= node->content.bytes.size());
   const DataChange change{.position = position, .bytes = Bytes(bytes.begin(), bytes.end())};
-  apply_change(change, node->content);
-  if (position + bytes.size() <= node->durable_content.size())
-    apply_change(change, node->durable_content);
+  node->content.apply(change);
+  if (position + bytes.size() <= node->durable_content.bytes.size())
+    node->durable_content.apply(change);
 }
 
 void MemoryFileSystem::lose_unsynced(const std::string& path) {

@@ -126,7 +126,7 @@ class MemoryState {
 
   void change(Node& node, DataChange change) {
     charge(node, [&] {
-      apply_change(change, node.content);
+      node.content.apply(change);
       if (change.truncate) node.allocated_bytes = std::min(node.allocated_bytes, change.position);
     });
     node.modified_ms = now_ms();
@@ -135,10 +135,10 @@ class MemoryState {
   }
 
   void sync(Node& node) {
-    for (const DataChange& change : node.unsynced) apply_change(change, node.durable_content);
+    for (const DataChange& change : node.unsynced) node.durable_content.apply(change);
     node.unsynced.clear();
     // Lost writes (see lose_unsynced) leave it shorter than what readers see; the size is kept.
-    node.durable_content.resize(node.content.size());
+    node.durable_content.bytes.resize(node.content.bytes.size());
   }
 
   /// Bytes by which `node` may still grow beyond what it takes already.

@@ -105,7 +105,7 @@ void settle(Node& node) {
     for (auto& [name, child] : node.names) settle(*child);
     return;
   }
-  for (const DataChange& change : node.unsynced) apply_change(change, node.durable_content);
+  for (const DataChange& change : node.unsynced) node.durable_content.apply(change);
   node.unsynced.clear();
   node.content = node.durable_content;
   node.allocated_bytes = 0;
@@ -122,12 +122,40 @@ std::vector<std::uint64_t> sequences_in_doubt(Node& root, const std::vector<Name
 
 }  // namespace
 
-void apply_change(const DataChange& change, Bytes& content) {
-  if (change.truncate) return content.resize(static_cast<std::size_t>(change.position));
+void Holes::fill(const Hole& written) {
+  std::vector<Hole> left;
+  for (const Hole& hole : holes_) {
+    const Hole before{hole.from, std::min(hole.to, written.from)};
+    const Hole behind{std::max(hole.from, written.to), hole.to};
+    if (before.from < before.to) left.push_back(before);
+    if (behind.from < behind.to) left.push_back(behind);
+  }
+  holes_ = std::move(left);
+}
+
+void Holes::note(const DataChange& change, std::uint64_t size_bytes) {
+  if (change.truncate || !change.bytes.empty()) {
+    if (change.position > size_bytes) holes_.push_back({size_bytes, change.position});
+  }
+  const std::uint64_t end = change.truncate ? size_bytes : change.position + change.bytes.size();
+  if (end > change.position) fill({change.position, end});
+}
+
+std::uint64_t Holes::first(std::uint64_t from, std::uint64_t to) const {
+  std::uint64_t first = to;
+  for (const Hole& hole : holes_) {
+    if (hole.to > from) first = std::min(first, std::max(hole.from, from));
+  }
+  return first;
+}
+
+void Content::apply(const DataChange& change) {
+  holes.note(change, bytes.size());
+  if (change.truncate) return bytes.resize(static_cast<std::size_t>(change.position));
   if (change.bytes.empty()) return;
   const std::size_t end = static_cast<std::size_t>(change.position) + change.bytes.size();
-  if (content.size() < end) content.resize(end);
-  std::ranges::copy(change.bytes, content.begin() + static_cast<std::ptrdiff_t>(change.position));
+  if (bytes.size() < end) bytes.resize(end);
+  std::ranges::copy(change.bytes, bytes.begin() + static_cast<std::ptrdiff_t>(change.position));
 }
 
 void apply_change(const NameChange& change) {

@@ -24,6 +24,29 @@ struct DataChange {
   Bytes bytes{};
 };
 
+/// Where a file has bytes that nobody wrote.
+class Holes {
+ public:
+  /// `change` comes to a file of `size_bytes`.
+  void note(const DataChange& change, std::uint64_t size_bytes);
+  std::uint64_t first(std::uint64_t from, std::uint64_t to) const;
+
+ private:
+  struct Hole {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+  };
+  void fill(const Hole& written);
+  std::vector<Hole> holes_{};
+};
+
+/// The bytes of a file.
+struct Content {
+  Bytes bytes{};
+  Holes holes{};
+  void apply(const DataChange& change);
+};
+
 struct Node;
 using NodePtr = std::shared_ptr<Node>;
 using Names = std::map<std::string, NodePtr>;
@@ -34,8 +57,8 @@ struct Node {
   Names names{};  // of a directory
   Names durable_names{};
 
-  Bytes content{};  // of a file
-  Bytes durable_content{};
+  Content content{};  // of a file
+  Content durable_content{};
   std::vector<DataChange> unsynced{};
   std::uint64_t allocated_bytes = 0;
   std::int64_t created_ms = 0;
@@ -44,7 +67,7 @@ struct Node {
   int handles = 0;
 
   std::uint64_t space_bytes() const {
-    return std::max<std::uint64_t>(content.size(), allocated_bytes);
+    return std::max<std::uint64_t>(content.bytes.size(), allocated_bytes);
   }
 };
 
@@ -60,7 +83,6 @@ struct NameChange {
   NodePtr node{};
 };
 
-void apply_change(const DataChange& change, Bytes& content);
 /// To the durable names.
 void apply_change(const NameChange& change);
 

@@ -167,6 +167,9 @@ class RecordedFile : public File {
                           [&] { return inner_->allocate(from, length_bytes); });
   }
   Result<std::uint64_t> size_bytes() const override { return inner_->size_bytes(); }
+  Result<std::uint64_t> first_hole(std::uint64_t from, std::uint64_t to) const override {
+    return inner_->first_hole(from, to);
+  }
 
  private:
   Call call(CallKind kind, std::uint64_t position = 0, std::uint64_t length_bytes = 0) const {
