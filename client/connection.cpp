@@ -80,6 +80,11 @@ class Connection::Socket {
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
   }
 
+  bool readable() {
+    pollfd polled{.fd = socket_.native_handle(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+
   const std::string& address() const { return address_; }
 
  private:
@@ -188,6 +193,7 @@ Error Connection::broken(const Api& api, const Error& error) const {
   return {error.kind, std::string(api.name) + ": " + error.text};
 }
 
+bool Connection::readable() { return socket_->readable(); }
 bool Connection::closed_by_peer() { return socket_->closed_by_peer(); }
 const std::string& Connection::address() const { return socket_->address(); }
 

@@ -74,6 +74,9 @@ class Connection {
     return receive<Response>(*sent, extra);
   }
 
+  /// Whether an answer has begun to come, or the connection has ended, as far as is known without
+  /// waiting: receive() then has no reason to wait long.
+  bool readable();
   /// Whether the broker closed the connection, as far as is known without waiting.
   bool closed_by_peer();
   /// "127.0.0.1:9092"

@@ -118,7 +118,7 @@ Result<std::vector<PartitionChunk>> Consumer::poll() {
   }
 }
 
-Result<std::vector<PartitionChunk>> Consumer::take(const FetchResponse& response) {
+std::vector<PartitionChunk> Consumer::take(const FetchResponse& response) {
   std::vector<PartitionChunk> chunks;
   memory_bytes_ = 0;
   for (const auto& topic : response.responses) {
@@ -134,36 +134,45 @@ Result<std::vector<PartitionChunk>> Consumer::take(const FetchResponse& response
                          .log_start = partition.log_start_offset,
                          .removed_tombstone_mark = partition.removed_tombstone_mark});
       if (chunk.error != ErrorCode::kNone) continue;
-      LW_TRY(read_records(partition.records.view(), chunk));
+      read_records(partition.records.view(), chunk);
       at->second.offset = chunk.next;
     }
   }
   return chunks;
 }
 
-Result<> Consumer::read_records(ByteView batches, PartitionChunk& chunk) {
+// Up to the first batch that cannot be read; that one is the next fetch's, and the first there.
+void Consumer::read_records(ByteView batches, PartitionChunk& chunk) {
   while (const auto header = read_batch_header(batches)) {
     const std::size_t size = header->batch_length < 0 ? 0 : header->size_bytes();
-    if (size > batches.size()) break;  // the answer was cut there; the next fetch has it whole
-    if (size < kBatchHeaderBytes || header->magic != kBatchMagic) {
-      return at_offset(chunk, {ErrorKind::kCorruptBatch, "that is no record batch of version 2"});
+    if (size > batches.size()) return;  // the answer was cut there; the next fetch has it whole
+    if (memory_bytes_ >= options_.memory_bytes_max) return;
+    const std::size_t records_before = chunk.records.size();
+    const std::size_t memory_before = memory_bytes_;
+    if (const auto read = read_batch(batches.first(size), *header, chunk); !read) {
+      chunk.records.resize(records_before);
+      memory_bytes_ = memory_before;
+      if (chunk.next > chunk.from) return;
+      chunk.error = ErrorCode::kCorruptMessage;
+      chunk.unreadable = read.error();
+      return;
     }
-    if (memory_bytes_ >= options_.memory_bytes_max) break;
-    LW_TRY(read_batch(batches.first(size), chunk));
     chunk.next = std::max(chunk.next, header->last_offset() + 1);
     chunk.leader_epoch = header->leader_epoch;
     batches = batches.subspan(size);
   }
-  return {};
 }
 
-Result<> Consumer::read_batch(ByteView batch, PartitionChunk& chunk) {
+Result<> Consumer::read_batch(ByteView batch, const BatchHeader& header, PartitionChunk& chunk) {
+  if (batch.size() < kBatchHeaderBytes || header.magic != kBatchMagic) {
+    return at_offset(chunk, {ErrorKind::kCorruptBatch, "that is no record batch of version 2"});
+  }
   if (!crc_holds(batch)) {
     return at_offset(chunk, {ErrorKind::kCorruptBatch, "the checksum of a batch does not hold"});
   }
   auto cursor = RecordCursor::open(batch, options_.batch_bytes_max, scratch_);
   if (!cursor) return at_offset(chunk, cursor.error());
-  if (cursor->header().has(batch_attribute::kControl)) return {};
+  if (header.has(batch_attribute::kControl)) return {};
   for (;;) {
     const auto record = cursor->next();
     if (!record) return at_offset(chunk, record.error());

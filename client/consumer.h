@@ -20,13 +20,16 @@
 
 namespace lastword::client {
 
-/// What one fetch found in one partition.
+/// What one fetch found in one partition: records, or an error and a position that has not moved.
 struct PartitionChunk {
   std::int32_t partition = 0;
   /// kNone, or one of those that a caller has to act on: kOffsetOutOfRange, kFencedLeaderEpoch,
-  /// kUnknownLeaderEpoch, and (topic deleted, perhaps made again) kUnknownTopicOrPartition,
-  /// kUnknownTopicId, kInconsistentTopicId.
+  /// kUnknownLeaderEpoch; (topic deleted, perhaps made again) kUnknownTopicOrPartition,
+  /// kUnknownTopicId, kInconsistentTopicId; and kCorruptMessage, when `unreadable` is set.
   ErrorCode error = ErrorCode::kNone;
+  /// Why the batch at the position cannot be read: it is damaged, or larger than batch_bytes_max.
+  /// Names partition and offset. What came before that batch was in earlier chunks.
+  std::optional<Error> unreadable{};
   Offset from = 0;  // the position that was asked for
   Offset next = 0;  // the position now
   Offset high_watermark = -1;
@@ -58,7 +61,7 @@ class Consumer {
 
   /// Fetches once and moves the positions. Chunks come only for partitions that were answered; all
   /// may be without records, after wait_max. Retriable failures are tried again for some seconds,
-  /// the connection is opened again if it was lost. kCorruptBatch names partition and offset.
+  /// the connection is opened again if it was lost. An Error moves no position.
   Result<std::vector<PartitionChunk>> poll();
   void set_wait_max(std::chrono::milliseconds wait_max) { options_.wait_max = wait_max; }
 
@@ -70,9 +73,9 @@ class Consumer {
     std::int32_t epoch = -1;
   };
   FetchRequest request();
-  Result<std::vector<PartitionChunk>> take(const FetchResponse& response);
-  Result<> read_records(ByteView batches, PartitionChunk& chunk);
-  Result<> read_batch(ByteView batch, PartitionChunk& chunk);
+  std::vector<PartitionChunk> take(const FetchResponse& response);
+  void read_records(ByteView batches, PartitionChunk& chunk);
+  Result<> read_batch(ByteView batch, const BatchHeader& header, PartitionChunk& chunk);
   Error at_offset(const PartitionChunk& chunk, const Error& error) const;
 
   Link& link_;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -14,6 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kInt64End = 9223372036854775808.0;
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -159,6 +163,28 @@ Result<std::vector<Header>> take_headers(const Json& json) {
   return headers;
 }
 
+// A number beyond what the parser's integers hold comes as floating point.
+bool is_beyond_integers(const Json& json) {
+  return json.is_number_float() && std::abs(json.get<double>()) >= kInt64End;
+}
+
+// The number `name`, if it is there: from `min` to the largest of its type.
+template <std::signed_integral Number>
+Result<std::optional<Number>> take_number(const Json& json, const std::string& name, Number min) {
+  using Found = std::optional<Number>;
+  constexpr Number kMax = std::numeric_limits<Number>::max();
+  const auto at = json.find(name);
+  if (at == json.end()) return Found();
+  const bool beyond = is_beyond_integers(*at);
+  if (!at->is_number_integer() && !beyond) return bad("\"" + name + "\" is not a whole number");
+  const bool fits =
+      !beyond && (at->is_number_unsigned() ? std::in_range<Number>(at->get<std::uint64_t>())
+                                           : std::in_range<Number>(at->get<std::int64_t>()));
+  if (fits && at->get<Number>() >= min) return Found(at->get<Number>());
+  return bad("\"" + name + "\" is " + at->dump() + ", which is not from " + std::to_string(min) +
+             " to " + std::to_string(kMax));
+}
+
 std::optional<std::string> unknown_name(const Json& json) {
   static constexpr std::array<std::string_view, 9> kNames{"key",          "value",   "key_base64",
                                                           "value_base64", "headers", "timestamp",
@@ -209,14 +235,12 @@ Result<Record> record_of_json(std::string_view line) {
     if (!taken) return taken.error();
     record.headers = *std::move(taken);
   }
-  if (const auto timestamp = json.find("timestamp"); timestamp != json.end()) {
-    if (!timestamp->is_number_integer()) return bad("\"timestamp\" is not a whole number");
-    record.timestamp = timestamp->get<std::int64_t>();
-  }
-  if (const auto partition = json.find("partition"); partition != json.end()) {
-    if (!partition->is_number_integer()) return bad("\"partition\" is not a whole number");
-    record.partition = partition->get<std::int32_t>();
-  }
+  const auto timestamp = take_number(json, "timestamp", std::numeric_limits<TimestampMs>::min());
+  if (!timestamp) return timestamp.error();
+  record.timestamp = *timestamp;
+  const auto partition = take_number(json, "partition", std::int32_t{0});
+  if (!partition) return partition.error();
+  record.partition = *partition;
   return record;
 }
 

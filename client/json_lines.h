@@ -27,7 +27,7 @@ std::string to_json(const ConsumedRecord& record);
 std::string to_json(const Field& key, const Field& value);
 
 /// The reverse. "topic" and "offset" are read over; any other name that is not listed above is
-/// refused, as a value that is missing is.
+/// refused, as a value that is missing is, and a number that its field cannot hold.
 Result<Record> record_of_json(std::string_view line);
 
 }  // namespace lastword::client

@@ -97,11 +97,16 @@ Result<> Producer::send(const Record& record) {
   if (*closed && partition == sticky_partition_) {
     sticky_partition_ = (sticky_partition_ + 1) % partition_count_;
   }
-  return poll();
+  return send_overdue();
 }
 
 Result<> Producer::poll() {
+  while (!in_flight_.empty() && connection_->readable()) receive_one();
   if (failure_) return *failure_;
+  return send_overdue();
+}
+
+Result<> Producer::send_overdue() {
   LW_TRY(queue_.close_overdue(steady_clock::now()));
   return pump();
 }
@@ -125,14 +130,27 @@ Result<> Producer::pump() {
       requeue();
     }
     const std::size_t in_flight_max = idempotent_ ? options_.in_flight_max : 1;
-    if (in_flight_.size() >= in_flight_max) {
+    const auto& ready = queue_.ready();
+    if (in_flight_.size() >= in_flight_max || (!ready.empty() && has_to_wait(ready.front()))) {
       receive_one();
-    } else if (!queue_.ready().empty()) {
+    } else if (!ready.empty()) {
       send_some();
     }
     if (failure_) return *failure_;
   }
   return {};
+}
+
+// The broker takes any number from a producer that it does not know in this partition. Until it has
+// stored a batch there, one that follows a refused one would be stored in its place, and what is
+// sent again of that would come too late. So the first goes alone.
+bool Producer::has_to_wait(const OutgoingBatch& batch) const {
+  if (!idempotent_ || begun_.contains(batch.partition)) return false;
+  return std::ranges::any_of(in_flight_, [&](const Request& request) {
+    return std::ranges::any_of(request.batches, [&](const OutgoingBatch& other) {
+      return other.partition == batch.partition;
+    });
+  });
 }
 
 Producer::Request Producer::next_request() {
@@ -146,6 +164,7 @@ Producer::Request Producer::next_request() {
       return other.partition == batch.partition;
     });
     if (!request.batches.empty() && (again || bytes > options_.request_bytes_max)) break;
+    if (has_to_wait(batch)) break;
     if (idempotent_ && batch.base_sequence < 0) {
       std::int32_t& next = next_sequences_[batch.partition];
       batch.base_sequence = next;
@@ -260,8 +279,8 @@ void Producer::refuse(OutgoingBatch&& batch, const Answer& answer) {
   if (idempotent_ && batch.outcome_unknown) give_up(*delivery.error);
 }
 
-// The broker still waits for the first number of the refused batch, so it has taken none of those
-// that follow in this partition: they move up.
+// Those that follow in this partition move up: the broker knows the producer there (has_to_wait()
+// sees to it), so it still waits for the first number of the refused batch and has taken none.
 void Producer::renumber_from(const OutgoingBatch& refused) {
   if (refused.base_sequence < 0) return;  // one before it was refused, and this one moved up
   next_sequences_[refused.partition] = refused.base_sequence;
@@ -305,6 +324,7 @@ void Producer::requeue() {
 }
 
 void Producer::report_stored(const OutgoingBatch& batch, Offset base_offset) {
+  if (idempotent_) begun_.insert(batch.partition);
   if (!options_.on_delivery) return;
   options_.on_delivery(
       {.partition = batch.partition, .numbers = batch.numbers, .base_offset = base_offset});

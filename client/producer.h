@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,12 @@ class Producer {
                                                 const std::string& topic, Options options);
   ~Producer();
 
-  /// Takes the record in; sends what is full. Blocks while in_flight_max requests are unanswered.
+  /// Takes the record in; sends what is full. Blocks while in_flight_max requests are unanswered,
+  /// and in an idempotent producer between the first batch to a partition and the second.
   /// An Error is final: the producer is of no more use.
   Result<> send(const Record& record);
-  /// Sends batches whose linger time is over, and reports answers.
+  /// Reports the answers that have come, and sends batches whose linger time is over. Waits for no
+  /// answer but where send() would.
   Result<> poll();
   /// Sends everything and returns when every record was reported.
   Result<> flush();
@@ -80,7 +83,9 @@ class Producer {
   std::int32_t choose_partition(const Record& record) const;
 
   // Out of the queue into requests. What goes wrong ends in again_ or in failure_.
+  Result<> send_overdue();
   Result<> pump();
+  bool has_to_wait(const OutgoingBatch& batch) const;
   Request next_request();
   void send_some();
   Result<> connect();
@@ -106,6 +111,7 @@ class Producer {
   std::int64_t producer_id_ = kNoProducerId;
   std::int16_t producer_epoch_ = -1;
   std::map<std::int32_t, std::int32_t> next_sequences_{};
+  std::set<std::int32_t> begun_{};  // partitions in which a batch of this producer was stored
   std::deque<Request> in_flight_{};
   std::deque<OutgoingBatch> again_{};  // to be sent again once nothing is in flight
   bool moved_up_ = false;  // batches in flight have lost their numbers, and will come again

@@ -201,9 +201,7 @@ Result<> TableReader::step(std::chrono::milliseconds wait_max) {
   for (const PartitionChunk& chunk : *chunks) {
     if (chunk.error == ErrorCode::kNone) LW_TRY(take(chunk));
   }
-  for (const PartitionChunk& chunk : *chunks) {
-    if (chunk.error != ErrorCode::kNone) LW_TRY(take_error(chunk));
-  }
+  LW_TRY(take_errors(*chunks));
   if (complete()) show();
   return {};
 }
@@ -244,39 +242,54 @@ void TableReader::apply(Partition& partition, const std::vector<ConsumedRecord>&
   }
 }
 
-Result<> TableReader::take_error(const PartitionChunk& chunk) {
-  const std::int32_t index = chunk.partition;
+Result<> TableReader::take_errors(const std::vector<PartitionChunk>& chunks) {
+  const auto failed = [](const PartitionChunk& chunk) { return chunk.error != ErrorCode::kNone; };
+  if (std::ranges::none_of(chunks, failed)) return {};
+  const auto topic = admin_.topic(topic_name_);
+  if (!topic) return topic.error();
+  // Each partition says so when its topic is gone: one look at the topic answers them all.
+  if (topic->id != consumer_->topic().id) return adopt_new_topic(*topic);
+  const PartitionChunk* unexplained = nullptr;
+  for (const PartitionChunk& chunk : chunks) {
+    if (!failed(chunk)) continue;
+    const auto explained = take_error(chunk, *topic);
+    if (!explained) return explained.error();
+    if (!*explained) unexplained = &chunk;
+  }
+  return unexplained != nullptr ? try_again(*unexplained) : Result<>();
+}
+
+Result<bool> TableReader::take_error(const PartitionChunk& chunk, const TopicInfo& topic) {
   switch (chunk.error) {
     case ErrorCode::kFencedLeaderEpoch:
     case ErrorCode::kUnknownLeaderEpoch:
-      return check_epoch(index);
+      LW_TRY(check_epoch(chunk.partition, topic));
+      return true;
     case ErrorCode::kOffsetOutOfRange:
-      break;
+      return check_range(chunk.partition, topic);
     default:
-      return check_topic(chunk);
+      if (chunk.unreadable) return *chunk.unreadable;
+      return false;
   }
-  const auto found = places(consumer_->topic());
-  if (!found) return found.error();
-  const Place& place = found->at(index);
-  auto loss = loss_since(index, partitions_.at(index), place);
-  if (!loss) return loss.error();
-  if (*loss) return begin_rebuild(index, **loss, place);
-  return try_again(chunk);  // it is in range again
 }
 
-Result<> TableReader::try_again(const PartitionChunk& chunk) {
-  if (retries_.again()) return {};
-  return broker_error("cannot read " + where(topic_name_, chunk.partition), chunk.error);
+Result<bool> TableReader::check_range(std::int32_t index, const TopicInfo& topic) {
+  const auto found = places(topic);
+  if (!found) return found.error();
+  const auto place = found->find(index);
+  if (place == found->end()) return false;
+  const auto loss = loss_since(index, partitions_.at(index), place->second);
+  if (!loss) return loss.error();
+  if (!*loss) return false;  // it is in range again
+  LW_TRY(begin_rebuild(index, **loss, place->second));
+  return true;
 }
 
 // The leader has another epoch: what was read may not be in its log.
-Result<> TableReader::check_epoch(std::int32_t index) {
-  const auto topic = admin_.topic(topic_name_);
-  if (!topic) return topic.error();
-  if (topic->id != consumer_->topic().id) return adopt_new_topic(*topic);
-  const auto found = std::ranges::find(topic->partitions, index, &PartitionInfo::index);
+Result<> TableReader::check_epoch(std::int32_t index, const TopicInfo& topic) {
+  const auto found = std::ranges::find(topic.partitions, index, &PartitionInfo::index);
   Partition& partition = partitions_.at(index);
-  if (found == topic->partitions.end() || found->leader_epoch == partition.leader_epoch) {
+  if (found == topic.partitions.end() || found->leader_epoch == partition.leader_epoch) {
     return broker_error("cannot read " + where(topic_name_, index), ErrorCode::kUnknownLeaderEpoch);
   }
   const auto loss = lost_tail(index, partition);
@@ -287,11 +300,9 @@ Result<> TableReader::check_epoch(std::int32_t index) {
   return {};
 }
 
-Result<> TableReader::check_topic(const PartitionChunk& chunk) {
-  const auto topic = admin_.topic(topic_name_);
-  if (!topic) return topic.error();
-  if (topic->id == consumer_->topic().id) return try_again(chunk);
-  return adopt_new_topic(*topic);
+Result<> TableReader::try_again(const PartitionChunk& chunk) {
+  if (retries_.again()) return {};
+  return broker_error("cannot read " + where(topic_name_, chunk.partition), chunk.error);
 }
 
 Result<> TableReader::adopt_new_topic(const TopicInfo& topic) {

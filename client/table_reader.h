@@ -118,10 +118,12 @@ class TableReader {
   Result<> begin_rebuild(std::int32_t index, const Loss& loss, const Place& place);
 
   Result<> take(const PartitionChunk& chunk);
-  Result<> take_error(const PartitionChunk& chunk);
+  Result<> take_errors(const std::vector<PartitionChunk>& chunks);
+  /// False: nothing explains it, so it is worth asking again.
+  Result<bool> take_error(const PartitionChunk& chunk, const TopicInfo& topic);
   void apply(Partition& partition, const std::vector<ConsumedRecord>& records);
-  Result<> check_epoch(std::int32_t index);
-  Result<> check_topic(const PartitionChunk& chunk);
+  Result<bool> check_range(std::int32_t index, const TopicInfo& topic);
+  Result<> check_epoch(std::int32_t index, const TopicInfo& topic);
   Result<> try_again(const PartitionChunk& chunk);
   Result<> adopt_new_topic(const TopicInfo& topic);
 

@@ -78,20 +78,22 @@ class Reading {
     while (!done()) {
       auto chunks = consumer_.poll();
       if (!chunks) return chunks.error();
-      for (const PartitionChunk& chunk : *chunks) {
-        LW_TRY(check(chunk));
-        for (const ConsumedRecord& record : chunk.records) {
-          if (full() || (options_.until_end && record.offset >= ends_[chunk.partition])) break;
-          print((options_.format == "json" ? to_json(record) : to_text(record)) + "\n");
-          ++printed_;
-        }
-      }
+      for (const PartitionChunk& chunk : *chunks) print_records(chunk);
       if (std::fflush(stdout) != 0) return {};  // finish_output() says it
+      if (done()) return {};                    // whatever keeps the rest from being read
+      for (const PartitionChunk& chunk : *chunks) LW_TRY(check(chunk));
     }
     return {};
   }
 
  private:
+  void print_records(const PartitionChunk& chunk) {
+    for (const ConsumedRecord& record : chunk.records) {
+      if (full() || (options_.until_end && record.offset >= ends_[chunk.partition])) return;
+      print((options_.format == "json" ? to_json(record) : to_text(record)) + "\n");
+      ++printed_;
+    }
+  }
   TimestampMs start_time() const {
     if (options_.from == "latest") return kLatest;
     if (options_.from == "earliest") return kEarliest;
@@ -105,6 +107,7 @@ class Reading {
   }
   Result<> check(const PartitionChunk& chunk) {
     if (chunk.error == ErrorCode::kNone) return {};
+    if (chunk.unreadable) return *chunk.unreadable;
     const std::string where = options_.topic + " partition " + std::to_string(chunk.partition);
     if (chunk.error != ErrorCode::kOffsetOutOfRange) {
       return broker_error("cannot read " + where, chunk.error);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/client/damage.h"
 #include "tests/support/broker_fixture.h"
 
 namespace lastword::client {
@@ -95,6 +96,18 @@ TEST_F(CommandsTest, ABadLineIsNamedAndThoseBeforeItAreStored) {
   EXPECT_EQ(run("table a").out, "a\t1\n");
 }
 
+TEST_F(CommandsTest, ANumberOutsideItsRangeIsNamedByItsLine) {
+  EXPECT_EQ(run("topics create a --partitions 2").exit_code, 0);
+  const Ran ran = run("produce a --format json",
+                      "{\"value\":\"1\",\"partition\":1}\n"
+                      "{\"value\":\"2\",\"partition\":4294967297}\n");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_NE(ran.err.find("line 2: \"partition\" is 4294967297, which is not from 0 to 2147483647"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find("1 record stored"), std::string::npos) << ran.err;
+}
+
 TEST_F(CommandsTest, ARefusedRecordIsNamedByItsLine) {
   create_compacted();
   const Ran ran = run("produce a --format json",
@@ -123,6 +136,17 @@ TEST_F(CommandsTest, ConsumeBeginsAndEndsWhereItIsTold) {
   EXPECT_EQ(outside.exit_code, 0) << "there is nothing to read: it is past the end";
   EXPECT_EQ(run("consume a --partition 7 --until-end").err,
             "lastword: topic a has no partition 7; it has 1 partition, from 0\n");
+}
+
+TEST_F(CommandsTest, ConsumePrintsWhatItCanRead) {
+  EXPECT_EQ(run("topics create a --partitions 2").exit_code, 0);
+  fixture_.produce("a", {{.key = "k", .value = "to be damaged"}}, 0);
+  fixture_.produce("a", {{.key = "good", .value = "v"}}, 1);
+  test::damage(fixture_, "a-0", "to be damaged");
+  const Ran ran = run("consume a --until-end");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_NE(ran.out.find("\tgood\tv\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.err, "lastword: a partition 0, offset 0: the checksum of a batch does not hold\n");
 }
 
 TEST_F(CommandsTest, TopicsInBothForms) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <iterator>
 #include <thread>
 
+#include "client/producer.h"
+#include "tests/client/damage.h"
 #include "tests/client/reading.h"
 #include "tests/support/broker_fixture.h"
 
@@ -118,6 +121,50 @@ TEST_F(ConsumerTest, EveryPartitionGetsItsTurn) {
   for (std::int32_t partition = 0; partition < 3; ++partition) {
     EXPECT_EQ(reading.position(partition), 2) << partition;
   }
+}
+
+TEST_F(ConsumerTest, ADamagedBatchKeepsNothingElseFromComing) {
+  fixture_.create_topic("a", 3);
+  for (std::int32_t partition = 0; partition < 3; ++partition) {
+    fixture_.produce("a", {{.key = "k", .value = "first"}}, partition);
+  }
+  fixture_.produce("a", {{.key = "k", .value = "to be damaged"}}, 1);
+  test::damage(fixture_, "a-1", "to be damaged");
+  auto reading = consumer({.wait_max = milliseconds(0)});
+  for (std::int32_t partition = 0; partition < 3; ++partition) reading.seek(partition, 0);
+  std::vector<Offset> records(3);
+  std::vector<std::string> errors;
+  for (int polls = 0; polls < 2; ++polls) {
+    const auto chunks = reading.poll();
+    ASSERT_TRUE(chunks) << chunks.error().text;
+    for (const PartitionChunk& chunk : *chunks) {
+      records.at(static_cast<std::size_t>(chunk.partition)) += std::ssize(chunk.records);
+      if (chunk.error == ErrorCode::kNone) continue;
+      EXPECT_EQ(chunk.error, ErrorCode::kCorruptMessage);
+      EXPECT_EQ(chunk.next, chunk.from);
+      EXPECT_EQ(chunk.unreadable.value().kind, ErrorKind::kCorruptBatch);
+      errors.push_back(chunk.unreadable->text);
+    }
+    fixture_.produce("a", {{.key = "k", .value = "second"}}, 2);
+  }
+  EXPECT_EQ(records, (std::vector<Offset>{1, 1, 2}));
+  EXPECT_EQ(errors, std::vector<std::string>{
+                        "a partition 1, offset 1: the checksum of a batch does not hold"});
+  EXPECT_EQ(reading.position(1), 1);
+}
+
+TEST_F(ConsumerTest, SaysWhichBatchIsTooLargeToUnpack) {
+  fixture_.create_topic("a");
+  const auto producer =
+      Producer::open(fixture_.connection(), "a", {.batch = {.compression = {Codec::kGzip}}});
+  ASSERT_TRUE(producer && (*producer)->send({.value = std::string(10'000, 'v')}));
+  ASSERT_TRUE((*producer)->flush());
+  auto reading = consumer({.wait_max = milliseconds(0), .batch_bytes_max = 1000});
+  reading.seek(0, 0);
+  const PartitionChunk chunk = poll_one(reading);
+  ASSERT_TRUE(chunk.unreadable);
+  EXPECT_NE(chunk.unreadable->text.find("a partition 0, offset 0: "), std::string::npos)
+      << chunk.unreadable->text;
 }
 
 TEST_F(ConsumerTest, IsWokenByANewRecord) {

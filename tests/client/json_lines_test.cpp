@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+#include <string>
+
 namespace lastword::client {
 namespace {
 
@@ -50,6 +54,29 @@ TEST(JsonLines, CarryEveryByte) {
                                "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe2\x82", "\xff"}) {
     expect_round_trip({.key = "k", .value = not_utf8});
   }
+}
+
+TEST(JsonLines, TakeNumbersUpToTheEndsOfTheirRange) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  expect_round_trip({.partition = 2147483647, .timestamp = kMax, .value = "v"});
+  expect_round_trip({.timestamp = -1, .value = "v"});
+  expect_round_trip({.timestamp = std::numeric_limits<std::int64_t>::min(), .value = "v"});
+}
+
+TEST(JsonLines, RefuseNumbersOutsideTheirRange) {
+  const auto error = [](const std::string& name, const std::string& number) {
+    return error_of("{\"value\":\"v\",\"" + name + "\":" + number + "}");
+  };
+  const std::string kPartitions = ", which is not from 0 to 2147483647";
+  for (const char* number : {"-1", "2147483648", "4294967297", "9223372036854775808"}) {
+    EXPECT_EQ(error("partition", number), "\"partition\" is " + (number + kPartitions));
+  }
+  const std::string kTimes = ", which is not from -9223372036854775808 to 9223372036854775807";
+  for (const char* number : {"9223372036854775808", "18446744073709551615", "1e+30", "-1e+19"}) {
+    EXPECT_EQ(error("timestamp", number), "\"timestamp\" is " + (number + kTimes));
+  }
+  EXPECT_EQ(error("partition", "1.5"), "\"partition\" is not a whole number");
+  EXPECT_EQ(error("partition", "null"), "\"partition\" is not a whole number");
 }
 
 TEST(JsonLines, NameWhatIsWrong) {

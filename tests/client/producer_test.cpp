@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "client/partitioner.h"
 #include "tests/client/cutting_proxy.h"
 #include "tests/client/reading.h"
@@ -29,6 +32,15 @@ class ProducerTest : public testing::Test {
   void flush() {
     const auto flushed = producer_->flush();
     EXPECT_TRUE(flushed) << flushed.error().text;
+  }
+  /// For some seconds at most.
+  void poll_until_reported(std::size_t batches) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (deliveries_.size() < batches && std::chrono::steady_clock::now() < end) {
+      const auto polled = producer_->poll();
+      ASSERT_TRUE(polled) << polled.error().text;
+      std::this_thread::yield();
+    }
   }
   std::size_t stored() const {
     std::size_t records = 0;
@@ -157,6 +169,41 @@ TEST_F(ProducerTest, ARefusedBatchDoesNotHoldUpThoseBehindIt) {
   EXPECT_EQ(records[17].key, "key 19");
 }
 
+// Before its first success the broker does not know the producer, and takes any number from it.
+TEST_F(ProducerTest, ARefusedFirstBatchDoesNotHoldUpThoseBehindIt) {
+  fixture_.create_topic("a", 2, {{"cleanup.policy", "compact"}});
+  open("a", one_by_one());
+  for (int i = 0; i < 20; ++i) {
+    send({.key = i < 4 ? Field() : Field("key " + std::to_string(i)),
+          .value = "v",
+          .partition = i % 2});
+  }
+  flush();
+  EXPECT_EQ(refusals().size(), 4U);
+  EXPECT_EQ(stored(), 16U);
+  for (std::int32_t partition = 0; partition < 2; ++partition) {
+    const auto records = test::read_all(fixture_, "a", 0, {}, partition);
+    ASSERT_EQ(records.size(), 8U);
+    EXPECT_EQ(records[0].key, "key " + std::to_string(4 + partition));
+    EXPECT_EQ(records[7].key, "key " + std::to_string(18 + partition));
+  }
+}
+
+TEST_F(ProducerTest, SendsInPartsAFirstBatchThatIsTooLarge) {
+  fixture_.create_topic("a", 1, {{"max.message.bytes", "20000"}});
+  open("a", {.batch = {.batch_bytes_max = 30'000, .linger = std::chrono::seconds(10)}});
+  constexpr int kSmall = 100;  // 25 kB together
+  constexpr int kLarge = 5;    // no two fit in a batch
+  for (int i = 0; i < kSmall + kLarge; ++i) {
+    send({.key = std::to_string(i), .value = std::string(i < kSmall ? 250 : 16'000, 'v')});
+  }
+  flush();
+  EXPECT_TRUE(refusals().empty());
+  const auto records = test::read_all(fixture_, "a");
+  ASSERT_EQ(records.size(), static_cast<std::size_t>(kSmall + kLarge));
+  for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].key, std::to_string(i));
+}
+
 TEST_F(ProducerTest, SendsInPartsWhatIsTooLargeTogether) {
   fixture_.create_topic("a", 1, {{"max.message.bytes", "2000"}});
   open("a", {.batch = {.batch_bytes_max = 30'000}});
@@ -198,6 +245,18 @@ TEST_F(ProducerTest, StoresEachRecordOnceWhenTheConnectionIsCut) {
       EXPECT_EQ(records[static_cast<std::size_t>(i)].key, std::to_string(i));
     }
   }
+}
+
+TEST_F(ProducerTest, PollReportsWhatWasAnswered) {
+  fixture_.create_topic("a", 1, {{"cleanup.policy", "compact"}});
+  open("a", {.batch = {.linger = std::chrono::milliseconds(0)}});
+  send({.key = "k", .value = "v"});
+  poll_until_reported(1);
+  ASSERT_EQ(stored(), 1U);
+  EXPECT_EQ(deliveries_.front().base_offset, 0);
+  send({.value = "no key"});
+  poll_until_reported(2);
+  EXPECT_EQ(refusals().size(), 1U);
 }
 
 TEST_F(ProducerTest, GoesOnAfterARestartOfTheBroker) {

@@ -5,95 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "tests/support/broker_fixture.h"
+#include "tests/client/table_fixture.h"
 
 namespace lastword::client {
 namespace {
-
-using std::chrono::milliseconds;
-using Rows = std::map<std::string, std::string>;
-
-class TableReaderTest : public testing::Test {
- protected:
-  void create_compacted(int partitions = 1) {
-    fixture_.create_topic("a", partitions,
-                          {{"cleanup.policy", "compact"},
-                           {"segment.ms", "1000"},
-                           {"min.cleanable.dirty.ratio", "0"},
-                           {"delete.retention.ms", "60000"}});
-  }
-  void put(const std::string& key, const Field& value) { fixture_.produce("a", key, value); }
-
-  /// Until every tombstone written so far is gone, and the values that it deleted.
-  void remove_tombstones() {
-    fixture_.advance(1001);    // closed, compacted, stamped
-    fixture_.advance(70'000);  // past delete.retention.ms, and what passes may be late
-  }
-
-  Result<> open(std::optional<TableState> state = {}, Consumer::Options consumer = {}) {
-    missed_.clear();
-    rebuilt_.clear();
-    changes_.clear();
-    auto reader = TableReader::open(
-        link_, "a",
-        {.consumer = consumer,
-         .state = std::move(state),
-         .on_change =
-             [this](const TableChange& change) {
-               changes_.push_back(change.key + ": " + (change.old_value ? *change.old_value : "-") +
-                                  " > " + (change.value ? *change.value : "-"));
-             },
-         .on_missed = [this](std::int32_t, const std::string& why) { missed_.push_back(why); },
-         .on_rebuilt = [this](const Rebuilt& rebuilt) { rebuilt_.push_back(rebuilt); }});
-    if (!reader) return reader.error();
-    reader_ = *std::move(reader);
-    return {};
-  }
-  void step() {
-    const auto stepped = reader_->step(milliseconds(0));
-    ASSERT_TRUE(stepped) << stepped.error().text;
-  }
-  void catch_up() {
-    for (int steps = 0; !reader_->caught_up(); ++steps) {
-      ASSERT_LT(steps, 1000);
-      step();
-    }
-  }
-  void read(std::optional<TableState> state = {}) {
-    const auto opened = open(std::move(state));
-    ASSERT_TRUE(opened) << opened.error().text;
-    catch_up();
-  }
-  /// One batch a fetch.
-  void begin_slow_scan() {
-    ASSERT_TRUE(open({}, {.partition_bytes_max = 1}));
-    step();
-  }
-  Rows rows() const {
-    Rows rows;
-    reader_->for_each([&](const std::string& key, const std::string& value) { rows[key] = value; });
-    return rows;
-  }
-  std::vector<std::string> gone() const {
-    std::vector<std::string> keys;
-    for (const Rebuilt& rebuilt : rebuilt_) {
-      keys.insert(keys.end(), rebuilt.gone.begin(), rebuilt.gone.end());
-    }
-    return keys;
-  }
-  TableState state() const { return reader_->state().value(); }
-
-  test::BrokerFixture fixture_{};
-  Link link_{fixture_.connection()};
-  std::unique_ptr<TableReader> reader_{};
-  std::vector<std::string> missed_{};
-  std::vector<Rebuilt> rebuilt_{};
-  std::vector<std::string> changes_{};
-};
-
-using Keys = std::vector<std::string>;
 
 // ---- what is shown -------------------------------------------------------------------------
 
@@ -354,42 +269,6 @@ TEST_F(TableReaderTest, GoesOnWhenTheLogStartIsAtItsPosition) {
   read(saved);
   EXPECT_TRUE(missed_.empty());
   EXPECT_EQ(rows(), (Rows{{"k1", "v"}, {"k2", "v"}}));
-}
-
-TEST_F(TableReaderTest, IsToldWhenTheTopicWasMadeAgain) {
-  create_compacted(2);
-  fixture_.produce("a", {{.key = "old", .value = "v"}, {.key = "moves", .value = "v"}}, 1);
-  read();
-  const TableState saved = state();
-  ASSERT_TRUE(Admin(link_).delete_topic("a"));
-  create_compacted(1);
-  put("moves", "w");
-  read(saved);
-  EXPECT_EQ(missed_, Keys{"the topic was deleted and made again"});
-  EXPECT_EQ(gone(), Keys{"old"});
-  EXPECT_EQ(rows(), (Rows{{"moves", "w"}}));
-  EXPECT_EQ(state().partitions.size(), 1U);
-}
-
-TEST_F(TableReaderTest, IsToldWhenTheTopicIsMadeAgainWhileItFollows) {
-  create_compacted();
-  put("c-7", "Oslo");
-  read();
-  ASSERT_TRUE(Admin(link_).delete_topic("a"));
-  create_compacted();
-  put("c-8", "Rome");
-  for (int steps = 0; rebuilt_.empty() && steps < 10; ++steps) step();
-  EXPECT_EQ(gone(), Keys{"c-7"});
-  EXPECT_EQ(rows(), (Rows{{"c-8", "Rome"}}));
-}
-
-TEST_F(TableReaderTest, ATopicThatIsGoneIsAnError) {
-  create_compacted();
-  read();
-  ASSERT_TRUE(Admin(link_).delete_topic("a"));
-  const auto stepped = reader_->step(milliseconds(0));
-  ASSERT_FALSE(stepped);
-  EXPECT_EQ(stepped.error().kind, ErrorKind::kUnknownTopic);
 }
 
 TEST_F(TableReaderTest, IsToldWhenTheEndOfTheLogWasLost) {
