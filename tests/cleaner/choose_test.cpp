@@ -180,6 +180,18 @@ TEST(Choose, ALogStartInTheActiveSegmentIsNotCleanable) {
   EXPECT_EQ(result.reason, PassReason::kNone);
 }
 
+TEST(Choose, ACleanEndInTheActiveSegmentIsNotCleanable) {
+  auto log = ten_segments();
+  log.options.min_cleanable_dirty_ratio = 0;
+  log.options.max_compaction_lag_ms = 1;
+  log.clean_end(101);
+  const auto result = assess(log.view(), {}, 5000);
+  EXPECT_EQ(result.first_dirty, 101);
+  EXPECT_EQ(result.first_uncleanable, 101);
+  EXPECT_EQ(result.cleanable_bytes, 0);
+  EXPECT_EQ(result.reason, PassReason::kNone);
+}
+
 TEST(Choose, AFirstDirtyInsideASegmentCountsThatSegmentTwice) {
   auto log = ten_segments();
   log.clean_end(95);

@@ -124,6 +124,22 @@ TEST(Retention, SegmentsBelowLogStartGoUnderEveryPolicy) {
   }
 }
 
+/// The first segment is not old enough and holds back the second, until log start passes it.
+TEST(Retention, TheLogStartRuleComesFirstAndUnblocksTheTimeRuleInTheSameLook) {
+  LogViewBuilder log;
+  log.options.retention_ms = 900;
+  log.closed({.base = 0, .end = 1, .timestamp = 1100, .appended_last = 1100});
+  log.closed({.base = 1, .end = 2, .timestamp = 1000, .appended_last = 1100});
+  log.active({.base = 2, .end = 3, .timestamp = 1100, .appended_last = 1100});
+  EXPECT_FALSE(apply_retention(log.view(), 1901).log_start);
+  log.log_start(1);
+  EXPECT_EQ(apply_retention(log.view(), 1901).log_start, 2);
+  LogViewBuilder left;
+  left.options.retention_ms = 900;
+  left.active({.base = 2, .end = 3, .timestamp = 1100, .appended_last = 1100}).log_start(2);
+  EXPECT_FALSE(apply_retention(left.view(), 1901).log_start) << "once is enough";
+}
+
 TEST(Retention, AFutureTimestampCountsAsItsAppendTimeAndIsNamed) {
   LogViewBuilder log;
   log.options.retention_ms = 5000;

@@ -60,14 +60,14 @@ class StoreFixture {
     if (store) static_cast<void>(store->close(std::chrono::steady_clock::now() + kPatience));
     store.reset();
   }
-  void crash(CrashKind kind, std::uint64_t seed = 1) {
+  void crash(CrashKind kind, std::uint64_t seed = 1, const PowerCut& cut = {}) {
     files.stop_at(files.operations() + 1);
     cleaner.reset();
     store.reset();
-    files.crash(seed, kind);
+    files.crash(seed, kind, cut);
   }
-  void restart_after_crash(CrashKind kind, std::uint64_t seed = 1) {
-    crash(kind, seed);
+  void restart_after_crash(CrashKind kind, std::uint64_t seed = 1, const PowerCut& cut = {}) {
+    crash(kind, seed, cut);
     ASSERT_TRUE(start()) << lines.back();
   }
 
@@ -160,13 +160,13 @@ class StoreFixture {
   cleaner::PartitionReport report(const std::string& topic) const {
     return cleaner->report(*partition(topic));
   }
-  /// Path of the log file of a closed segment.
-  std::string segment_path(const std::string& topic, std::size_t index) const {
+  /// Path of a file of a closed segment.
+  std::string segment_path(const std::string& topic, std::size_t index,
+                           storage::SegmentFile file = storage::SegmentFile::kLog) const {
     const auto segment = (*log(topic).view().closed)[index];
     return storage::path_in(
         segment->directory,
-        storage::segment_file_name(
-            {segment->info.base_offset, segment->info.generation, storage::SegmentFile::kLog}));
+        storage::segment_file_name({segment->info.base_offset, segment->info.generation, file}));
   }
   /// Whether any file of the partition holds these bytes.
   bool on_disk(const std::string& topic, const std::string& text) const {

@@ -32,6 +32,11 @@ ServerFixture::~ServerFixture() {
 }
 
 void ServerFixture::start() {
+  begin_start();
+  broker->wait_until_loaded();
+}
+
+void ServerFixture::begin_start() {
   auto started =
       server::Broker::start({.options = options,
                              .files = files,
@@ -45,7 +50,6 @@ void ServerFixture::start() {
                              .cleaner_threads = false});
   if (!started) throw std::runtime_error(started.error().text);
   broker = *std::move(started);
-  broker->wait_until_loaded();
 }
 
 void ServerFixture::stop() {

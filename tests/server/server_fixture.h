@@ -39,6 +39,8 @@ class ServerFixture {
   ~ServerFixture();
 
   void start();
+  /// It serves, though its logs may not be open yet.
+  void begin_start();
   void stop();
   /// The process dies: nothing that is under way ends.
   void kill();

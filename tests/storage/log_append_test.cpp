@@ -101,6 +101,31 @@ TEST_F(LogAppendTest, RollsWhenAnIndexIsFull) {
   EXPECT_EQ(records().size(), 30u);
 }
 
+/// Rolling an empty segment would begin another at the same base.
+TEST_F(LogAppendTest, AnIndexTooSmallForAnEntryIsNoEndlessRoll) {
+  options.index_interval_bytes = 0;
+  options.segment_index_bytes = 12;
+  reopen();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(append("k").base_offset, i);
+  EXPECT_EQ(closed_count(), 4u);
+  sync();
+  reopen();
+  EXPECT_EQ(append("k").base_offset, 5);
+  sync();
+  EXPECT_EQ(records().size(), 6u);
+}
+
+TEST_F(LogAppendTest, ASmallerSegmentSizeHoldsFromTheNextAppendOn) {
+  for (int i = 0; i < 10; ++i) append("k", std::string(100, 'v'));
+  EXPECT_EQ(closed_count(), 0u);
+  options.segment_bytes = 300;
+  set_options();
+  append("k");
+  EXPECT_EQ(closed_count(), 1u);
+  for (int i = 0; i < 10; ++i) append("k", std::string(100, 'v'));
+  EXPECT_GT(closed_count(), 4u);
+}
+
 TEST_F(LogAppendTest, RollsByTheBrokersClockAndNotByRecordTimes) {
   options.segment_ms = 1000;
   set_options();

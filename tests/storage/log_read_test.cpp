@@ -72,6 +72,23 @@ TEST_F(LogReadTest, ReadsAcrossARoll) {
   EXPECT_EQ(records_of(bytes_of(all)).size(), 20u);
 }
 
+TEST_F(LogReadTest, EndsAtAHighWatermarkThatARollHasLeftBehind) {
+  append("a");
+  sync();
+  append("b");
+  roll();
+  append("c");
+  const Offset high_watermark = log->offsets().high_watermark;
+  EXPECT_LT(high_watermark, 3);
+  EXPECT_EQ(records().size(), static_cast<std::size_t>(high_watermark));
+  EXPECT_EQ(plan(0).next_offset, high_watermark);
+  for (Offset from = high_watermark; from <= 3; ++from) EXPECT_TRUE(plan(from).ranges.empty());
+  roll();
+  append("d");
+  sync();
+  EXPECT_EQ(offsets_read(), (std::vector<Offset>{0, 1, 2, 3}));
+}
+
 TEST_F(LogReadTest, GivesAtMostEightRanges) {
   fill(12, 1);
   EXPECT_EQ(plan(0).ranges.size(), 8u);

@@ -164,6 +164,19 @@ TEST_F(StoreStart, ACleanStopIsRemembered) {
   EXPECT_FALSE(load_identity(files_, "/data")->stopped_cleanly);
 }
 
+TEST_F(StoreStart, ACrashWhileLogsAreStillOpeningIsNoCleanStop) {
+  start();
+  create("a");
+  append("a", "x");
+  stop();
+  ASSERT_TRUE(load_identity(files_, "/data")->stopped_cleanly);
+  ASSERT_TRUE(try_open()) << "no log is open yet";
+  crash(CrashKind::kPower, {.unsynced = test::Unsynced::kDropped});
+  EXPECT_FALSE(load_identity(files_, "/data")->stopped_cleanly);
+  start();
+  EXPECT_EQ(end("a"), 1);
+}
+
 TEST_F(StoreStart, AStopWithoutTimeSaysSoAndIsNotClean) {
   start();
   create("a");
