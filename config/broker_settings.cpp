@@ -133,9 +133,11 @@ constexpr std::array kSettings{
     limit<kBytes, Range{kKibibyte, kIntMax}, &Limits::request_bytes>(
         {"limits.request_bytes", "socket.request.max.bytes",
          "Largest request; a connection that announces a larger one is closed."}),
-    limit<kBytes, Range{kKibibyte, kMemoryMax}, &Limits::request_memory_bytes>(
+    limit<kBytes, Range{256 * kKibibyte, kMemoryMax}, &Limits::request_memory_bytes>(
         {"limits.request_memory_bytes", "queued.max.request.bytes",
-         "Memory of all requests being read or handled; beyond it connections wait."}),
+         "Memory of all requests being read; beyond it connections wait. Requests in hand and "
+         "their answers (without records) take up to three quarters as much again, one at most "
+         "half."}),
     limit<kMs, Range{1, kWaitMax}, &Limits::request_read_ms>(
         {"limits.request_read_ms", "",
          "Time from a request's first byte to its last, after which the connection is closed."}),
@@ -196,10 +198,11 @@ const BrokerSetting* find_broker_setting(std::string_view name) {
 
 std::optional<std::string> broker_options_error(const BrokerOptions& options) {
   const Limits& limits = options.limits;
-  if (limits.request_memory_bytes < limits.request_bytes) {
+  // Large requests leave a part of the memory to small ones.
+  if (limits.request_memory_bytes - limits.request_memory_bytes / 8 < limits.request_bytes) {
     return fmt::format(
-        "limits.request_memory_bytes ({}) is below limits.request_bytes ({}), so the largest "
-        "request would never fit; raise the first or lower the second",
+        "limits.request_memory_bytes ({}) is below 8/7 of limits.request_bytes ({}), so the "
+        "largest request would never fit; raise the first or lower the second",
         format_quantity(limits.request_memory_bytes, kBytes),
         format_quantity(limits.request_bytes, kBytes));
   }

@@ -96,7 +96,8 @@ A dot stands for an object in the file: `limits.open_files` is `{"limits": {"ope
 )";
 
 constexpr std::string_view kBetweenSettings = R"(
-Between settings: `limits.request_memory_bytes` is at least `limits.request_bytes`; `cleaner.memory`
+Between settings: `limits.request_memory_bytes` is at least 8/7 of `limits.request_bytes`;
+`cleaner.memory`
 is at least 1 MiB for each of `cleaner.threads`; the partitions of all `topics` together are at most
 `limits.partitions`.
 

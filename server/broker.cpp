@@ -34,7 +34,8 @@ class Broker::Impl {
         cleaner_(*store_, setup.options,
                  [this](const storage::PartitionPtr& partition) { progress_.notify(*partition); }),
         notices_(setup.report),
-        context_{*store_, cleaner_, progress_, flusher_, disk_, setup.clock, options_, notices_},
+        context_{*store_, cleaner_,    progress_, flusher_, append_turns_,
+                 disk_,   setup.clock, options_,  notices_},
         loops_(static_cast<int>(setup.options.limits.loop_threads)),
         listener_(loops_, context_),
         trim_timer_(loops_.first()),
@@ -56,10 +57,11 @@ class Broker::Impl {
 
   Result<> stop() {
     stopped_ = true;
-    const auto until =
-        steady_clock::now() + std::chrono::milliseconds(options_.load()->limits.shutdown_ms);
+    const std::chrono::milliseconds time_max(options_.load()->limits.shutdown_ms);
+    const auto until = steady_clock::now() + time_max;
     progress_.notify_all_and_stop();
-    listener_.stop(until);
+    // A client that does not take its answer must not cost the logs their time.
+    listener_.stop(until - time_max / 2);
     store_->stop_loading();
     wait_until_loaded();
     cleaner_.stop();
@@ -84,6 +86,7 @@ class Broker::Impl {
     keep(&BrokerOptions::listen, "listen");
     keep(&BrokerOptions::data_dir, "data_dir");
     keep(&BrokerOptions::durability, "durability");
+    keep(&BrokerOptions::producer_id_expiration_ms, "producer_id_expiration_ms");
     const auto keep_limit = [&](std::int64_t Limits::*limit, const char* name) {
       if (wanted.limits.*limit == now->limits.*limit) return;
       notes.push_back(std::string("limits.") + name +
@@ -126,6 +129,7 @@ class Broker::Impl {
   asio::thread_pool disk_;
   Progress progress_;
   Flusher flusher_;
+  AppendTurns append_turns_;
   cleaner::Cleaner cleaner_;
   Notices notices_;
   Context context_;

@@ -10,6 +10,7 @@
 #include <asio/detached.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +26,8 @@ using std::chrono::steady_clock;
 constexpr auto kNever = steady_clock::time_point::max();
 constexpr auto kMemoryPause = std::chrono::milliseconds(5);
 
-// A decoded request and its answer, in bytes for each one of the frame. The records of a produce,
-// nearly all of it, stay in the frame.
+// A decoded request, in bytes for each one of the frame. The records of a produce, nearly all of
+// it, stay in the frame.
 constexpr std::size_t kHandlingBytesPerByte = 8;
 
 bool is_produce(ByteView frame) {
@@ -62,6 +63,16 @@ asio::awaitable<void> sleep_on(asio::steady_timer& timer, steady_clock::time_poi
   asio::error_code ignored;
   timer.expires_at(until);
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+// What a client can connect to: an IPv4 client of an IPv6 socket sees no mapped address, and a
+// scope means something on this machine only.
+std::string host_text(const asio::ip::address& address) {
+  if (!address.is_v6()) return address.to_string();
+  asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  v6.scope_id(0);
+  return v6.to_string();
 }
 
 Error quiet_end() { return Error{ErrorKind::kClosed, ""}; }
@@ -105,7 +116,7 @@ Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionS
   const auto remote = socket_.remote_endpoint(ignored);
   peer_ = remote.address().to_string() + ":" + std::to_string(remote.port());
   const auto local = socket_.local_endpoint(ignored);
-  local_ = {local.address().to_string(), local.port()};
+  local_ = {host_text(local.address()), local.port()};
 }
 
 Connection::~Connection() { shared_->open.end(); }
@@ -154,7 +165,8 @@ std::chrono::milliseconds Connection::limit(std::int64_t Limits::*of) const {
 bool Connection::peer_gone() {
   if (aborted_) return true;
   char byte = 0;
-  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  const ssize_t read = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 asio::awaitable<void> Connection::read_requests() {
@@ -235,12 +247,17 @@ asio::awaitable<Result<>> Connection::read_body(FrameBuffer& buffer, std::size_t
   co_return Result<>{};
 }
 
-asio::awaitable<Result<FrameCharge>> Connection::charge_for(ByteView frame) {
-  if (is_produce(frame)) co_return FrameCharge();
+asio::awaitable<Result<FrameCharge>> Connection::charge(std::size_t bytes) {
+  if (bytes > shared_->memory.charge_bytes_max()) {
+    co_return Error{ErrorKind::kClosed,
+                    "its request or the answer would take about " + std::to_string(bytes) +
+                        " bytes of memory, more than half of limits.request_memory_bytes; ask for "
+                        "less at once"};
+  }
   asio::steady_timer pause(socket_.get_executor());
   const auto until = steady_clock::now() + limit(&Limits::request_read_ms);
   while (!aborted_) {
-    auto charge = shared_->memory.charge(frame.size() * kHandlingBytesPerByte);
+    auto charge = shared_->memory.charge(bytes);
     if (charge) co_return charge;
     if (steady_clock::now() > until) co_return no_memory();
     co_await sleep_on(pause, steady_clock::now() + kMemoryPause);
@@ -254,10 +271,12 @@ asio::awaitable<bool> Connection::handle(FrameBuffer frame, std::size_t frame_by
   info.peer = peer_;
   info.local = local_;
   info.peer_gone = [this] { return peer_gone(); };
+  info.charge = [this](std::size_t bytes) { return charge(bytes); };
   const auto bytes = frame.bytes().first(frame_bytes);
-  const auto charge = co_await charge_for(bytes);
-  if (!charge) {
-    close(charge.error().text);
+  const auto decoded =
+      co_await charge(is_produce(bytes) ? 0 : bytes.size() * kHandlingBytesPerByte);
+  if (!decoded) {
+    close(decoded.error().text);
     co_return false;
   }
   auto answer = co_await dispatch(shared_->context, info, bytes);

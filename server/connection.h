@@ -71,8 +71,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<Result<FrameBuffer>> read_frame(std::size_t& frame_bytes);
   asio::awaitable<Result<>> read_body(FrameBuffer& buffer, std::size_t frame_bytes);
   asio::awaitable<Result<>> read_some(std::span<std::byte> into);
-  /// For what a request costs besides its frame while it is handled.
-  asio::awaitable<Result<FrameCharge>> charge_for(ByteView frame);
+  /// Waits until the memory may be used; see FrameMemory::charge().
+  asio::awaitable<Result<FrameCharge>> charge(std::size_t bytes);
   /// False when the connection is to be closed.
   asio::awaitable<bool> handle(FrameBuffer frame, std::size_t frame_bytes);
   asio::awaitable<void> wait_for_room();

@@ -13,7 +13,9 @@
 
 #include "cleaner/cleaner.h"
 #include "config/options.h"
+#include "server/append_turns.h"
 #include "server/flusher.h"
+#include "server/frame_memory.h"
 #include "server/notices.h"
 #include "server/progress.h"
 #include "storage/topic_store.h"
@@ -32,6 +34,7 @@ struct Context {
   cleaner::Cleaner& cleaner;
   Progress& progress;
   Flusher& flusher;
+  AppendTurns& append_turns;
   asio::thread_pool& disk;  // for whatever may wait for the disk, see on.h
   const storage::Clock& clock;
   std::atomic<std::shared_ptr<const BrokerOptions>>& options;  // replaced by a reload
@@ -46,6 +49,8 @@ struct Request {
   std::string peer{};                    // for log lines
   Address local{};                       // this side of the connection
   std::function<bool()> peer_gone = {};  // never blocks; a long wait asks it now and then
+  /// Waits for so much memory for the answer; an Error closes the connection.
+  std::function<asio::awaitable<Result<FrameCharge>>(std::size_t bytes)> charge = {};
 };
 
 /// Who sent it, for log lines: peer and, as far as fit to print, what the client calls itself.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "protocol/header.h"
+#include "server/answer_size.h"
 #include "server/handlers.h"
 
 namespace lastword::server {
@@ -33,14 +34,23 @@ Error undecodable(const Error& why) {
   return Error{why.kind, "the request cannot be read: " + why.text};
 }
 
+template <Message RequestBody>
+awaitable<Result<FrameCharge>> charge_for(const Call& call, const RequestBody& request) {
+  if (!call.info.charge) co_return FrameCharge();
+  co_return co_await call.info.charge(answer_bytes(call.context, request));
+}
+
 // The usual case: decoded request in, response out.
 template <Message RequestBody, auto handler>
 awaitable<Result<Answer>> serve(Call call) {
   const std::int16_t version = call.info.api_version;
   auto request = decode_request<RequestBody>(call.body, version);
   if (!request) co_return undecodable(request.error());
+  auto charge = co_await charge_for(call, *request);
+  if (!charge) co_return charge.take_error();
   const auto response = co_await handler(call.context, call.info, *std::move(request));
-  co_return Answer{.parts = encode_response(response, version, call.correlation_id)};
+  co_return Answer{.parts = encode_response(response, version, call.correlation_id),
+                   .charge = *std::move(charge)};
 }
 
 awaitable<Parts> encode_later(awaitable<ProduceResponse> response, std::int16_t version,
@@ -52,6 +62,8 @@ awaitable<Result<Answer>> serve_produce(Call call) {
   const std::int16_t version = call.info.api_version;
   auto request = decode<ProduceRequest>(call.body.rest(), version, kProduceRules);
   if (!request) co_return undecodable(request.error());
+  auto charge = co_await charge_for(call, *request);
+  if (!charge) co_return charge.take_error();
   auto produced = co_await produce(call.context, call.info, *std::move(request), call.frame);
   if (produced.close) {
     co_return Error{ErrorKind::kCancelled,
@@ -59,7 +71,8 @@ awaitable<Result<Answer>> serve_produce(Call call) {
   }
   if (!produced.response) co_return Answer{};
   co_return Answer{.later = std::make_unique<awaitable<Parts>>(
-                       encode_later(*std::move(produced.response), version, call.correlation_id))};
+                       encode_later(*std::move(produced.response), version, call.correlation_id)),
+                   .charge = *std::move(charge)};
 }
 
 // KIP-511: a version that we don't know is answered in version 0 with what we do know.

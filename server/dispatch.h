@@ -22,6 +22,7 @@ namespace lastword::server {
 struct Answer {
   Parts parts{};
   std::unique_ptr<asio::awaitable<Parts>> later{};
+  FrameCharge charge{};  // for its memory, until it is sent
 };
 
 /// An Error means that the connection must be closed: its text says why, naming API and version.

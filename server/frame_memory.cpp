@@ -52,7 +52,9 @@ FrameBuffer FrameMemory::grow(FrameBuffer& buffer, std::size_t keep_bytes,
 FrameCharge FrameMemory::charge(std::size_t bytes) {
   FrameCharge charge;
   const storage::Lock lock(mutex_);
-  if (charged_bytes_ + bytes > bytes_max_ / 2) return charge;
+  const std::size_t most =
+      bytes <= kSmallChargeBytes ? bytes_max_ - bytes_max_ / 4 : charge_bytes_max();
+  if (charged_bytes_ + bytes > most) return charge;
   charged_bytes_ += bytes;
   charge.memory_ = this;
   charge.bytes_ = bytes;

@@ -79,8 +79,12 @@ class FrameMemory {
   /// budget is used up.
   FrameBuffer grow(FrameBuffer& buffer, std::size_t keep_bytes, std::size_t frame_bytes);
 
-  /// What a request costs besides its frame. Empty when half of the budget is used up by charges.
+  /// What a request or its answer costs besides the frame. Charges take at most half of the budget;
+  /// small ones a further quarter, so that others are served while a few large ones wait. Empty
+  /// when that is used up.
   FrameCharge charge(std::size_t bytes);
+  /// The largest charge that can ever be had.
+  std::size_t charge_bytes_max() const { return bytes_max_ / 2; }
 
   /// Frees what was not used since the last call; from time to time.
   void trim();
@@ -94,6 +98,7 @@ class FrameMemory {
   static constexpr std::size_t kClasses = 5;
   static constexpr std::size_t kFirstBytes = kSmallestBytes << 4;  // unless memory is scarce
   static constexpr std::size_t kReusedBytesMax = 16u << 20;        // kept unused, all together
+  static constexpr std::size_t kSmallChargeBytes = 64u << 10;
 
   std::size_t first_bytes() const EXCLUDES(mutex_);
   /// How much may be used in all when a buffer of `capacity` is asked for.

@@ -80,27 +80,31 @@ class Listener::Impl {
       tcp::socket socket = co_await acceptor_.async_accept(
           loops_.next(), asio::redirect_error(asio::use_awaitable, error));
       if (stopping_) break;
-      if (!error) {
-        take(std::move(socket));
-        continue;
-      }
-      // Out of descriptors, most likely; those who are served go on.
-      context_.notices.say(storage::Severity::kError,
-                           "cannot accept a connection: " + error.message());
+      if (!error && take(std::move(socket))) continue;
+      // Out of descriptors or memory, most likely; those who are served go on.
+      context_.notices.say(storage::Severity::kError, "cannot accept a connection: " +
+                                                          (error ? error.message() : "no memory"));
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
     }
   }
 
-  void take(tcp::socket socket) {
+  /// False when there is no memory for it.
+  bool take(tcp::socket socket) {
     const auto most = static_cast<std::size_t>(context_.options.load()->limits.connections);
     if (!shared_->open.begin(most)) {
       context_.notices.say(
           storage::Severity::kWarning,
           "a connection was turned away: limits.connections is " + std::to_string(most));
-      return;
+      return true;
     }
-    auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+    std::shared_ptr<Connection> connection;
+    try {
+      connection = std::make_shared<Connection>(std::move(socket), shared_);
+    } catch (const std::bad_alloc&) {
+      shared_->open.end();
+      return false;
+    }
     {
       const std::lock_guard lock(mutex_);
       if (++since_sweep_ > connections_.size() / 2 + 64) sweep();
@@ -110,6 +114,7 @@ class Listener::Impl {
       connection->start();
       if (stopping_) connection->finish();  // stop() may have looked before it was listed
     });
+    return true;
   }
 
   void sweep() {

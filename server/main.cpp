@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "config/host_port.h"
 #include "config/load.h"
@@ -37,6 +39,7 @@ struct CommandLine {
   std::string config{};
   std::string data_dir{};
   std::string listen{};
+  std::string advertise{};
   double clock_speed = 1.0;
   bool check_config = false;
   bool print_defaults = false;
@@ -70,19 +73,30 @@ void keep_memory_small() {
   mallopt(M_ARENA_MAX, 2);
 }
 
-// As many descriptors as the system lets us have: one a connection, and limits.open_files.
-void raise_open_files(const Limits& limits) {
+// As many descriptors as the system lets us have.
+rlim_t raise_open_files() {
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return RLIM_INFINITY;
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
-  const auto wanted = static_cast<rlim_t>(limits.connections + limits.open_files + 64);
-  if (files.rlim_cur < wanted) {
-    spdlog::warn(
-        "the system allows {} open files, limits.connections and limits.open_files may want {}: "
-        "raise `ulimit -n`, or lower them",
-        files.rlim_cur, wanted);
-  }
+  return files.rlim_cur;
+}
+
+// One descriptor a connection, limits.open_files, and a few: with fewer, the files get at most half
+// of them.
+void fit_open_files(Limits& limits) {
+  constexpr rlim_t kFew = 64;
+  constexpr rlim_t kFilesMin = 16;
+  const rlim_t allowed = raise_open_files();
+  const auto wanted = static_cast<rlim_t>(limits.connections + limits.open_files) + kFew;
+  if (allowed >= wanted) return;
+  const rlim_t files = std::max(kFilesMin, (allowed - std::min(allowed, kFew)) / 2);
+  limits.open_files = std::min(limits.open_files, static_cast<std::int64_t>(files));
+  spdlog::warn(
+      "the system allows {} descriptors, limits.connections and limits.open_files may want {}: "
+      "limits.open_files is {}, and not all connections may be accepted; raise `ulimit -n`, or "
+      "lower them",
+      allowed, wanted, limits.open_files);
 }
 
 /// Settings from file and command line, or nothing when they are bad (which has been said).
@@ -104,7 +118,20 @@ std::optional<BrokerOptions> read_settings(const CommandLine& line) {
       return std::nullopt;
     }
     options.listen = line.listen;
+    // Clients would be sent to the address of the file's listener.
+    if (line.advertise.empty() && !options.advertise.empty()) {
+      spdlog::warn("--listen: clients are told to connect there, not to advertise {} of {}",
+                   std::exchange(options.advertise, ""), line.config);
+    }
   }
+  if (!line.advertise.empty()) {
+    if (!parse_host_port(line.advertise)) {
+      spdlog::error("--advertise {} is not HOST:PORT, such as broker.example:9092", line.advertise);
+      return std::nullopt;
+    }
+    options.advertise = line.advertise;
+  }
+  fit_open_files(options.limits);
   return options;
 }
 
@@ -156,7 +183,6 @@ Result<std::unique_ptr<Broker>> start_broker(Broker::Setup setup) {
 
 int serve(const CommandLine& line, const BrokerOptions& options) {
   keep_memory_small();
-  raise_open_files(options.limits);
   std::signal(SIGPIPE, SIG_IGN);
   asio::io_context io(1);
   asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);  // from here on none is lost
@@ -200,6 +226,8 @@ int run(int count, char** words) {
   app.add_option("--data-dir", line.data_dir,
                  "Folder for the data, instead of the file's data_dir");
   app.add_option("--listen", line.listen, "HOST:PORT to listen on, instead of the file's listen");
+  app.add_option("--advertise", line.advertise,
+                 "HOST:PORT that clients are told to connect to, instead of the file's advertise");
   app.add_option("--clock-speed", line.clock_speed,
                  "For demos and tests: the broker's clock runs this many times as fast")
       ->check(CLI::Range(0.001, 1e6));

@@ -2,35 +2,14 @@
 #include "server/progress.h"
 
 #include <algorithm>
-#include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 #include <atomic>
 #include <unordered_map>
 
+#include "server/sleeper.h"
 #include "storage/mutex.h"
 
 namespace lastword::server {
-
-namespace {
-
-// The timer is the sleeper's bed: it belongs to the sleeper's loop thread and is only touched
-// there.
-struct Sleeper {
-  explicit Sleeper(const asio::any_io_executor& executor) : timer(executor) {}
-  asio::steady_timer timer;
-  std::atomic<bool> woken{false};
-};
-using SleeperPtr = std::shared_ptr<Sleeper>;
-
-void wake(const SleeperPtr& sleeper) {
-  if (sleeper->woken.exchange(true)) return;  // one wake-up is under way already
-  asio::post(sleeper->timer.get_executor(), [sleeper] { sleeper->timer.cancel(); });
-}
-
-}  // namespace
 
 class Progress::Impl {
  public:
@@ -51,14 +30,14 @@ class Progress::Impl {
     const storage::Lock lock(mutex_);
     const auto found = sleepers_.find(partition);
     if (found == sleepers_.end()) return;
-    for (const SleeperPtr& sleeper : found->second) wake(sleeper);
+    for (const SleeperPtr& sleeper : found->second) sleeper->wake();
   }
 
   void stop() EXCLUDES(mutex_) {
     stopped_ = true;
     const storage::Lock lock(mutex_);
     for (const auto& [partition, sleepers] : sleepers_) {
-      for (const SleeperPtr& sleeper : sleepers) wake(sleeper);
+      for (const SleeperPtr& sleeper : sleepers) sleeper->wake();
     }
   }
 
@@ -98,16 +77,11 @@ asio::awaitable<bool> Progress::wait(std::vector<storage::PartitionPtr> partitio
   } const registration(*impl_, partitions, sleeper);
 
   while (true) {
-    sleeper->woken = false;
+    sleeper->doze();
     if (ready()) co_return true;
     if (impl_->stopped() && until.at_stop == AtStop::kReturn) co_return false;
     if (std::chrono::steady_clock::now() >= until.deadline) co_return false;
-    sleeper->timer.expires_at(until.deadline);
-    // A wake-up between the look above and this wait has posted its cancel to this very thread,
-    // which runs it only after the wait has begun.
-    if (sleeper->woken) continue;
-    asio::error_code ignored;
-    co_await sleeper->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await sleeper->sleep(until.deadline);
   }
 }
 

@@ -70,6 +70,8 @@ asio::awaitable<Result<>> send_parts(asio::ip::tcp::socket& socket, asio::thread
                                      Parts parts, std::function<void()> progress) {
   const int descriptor = socket.native_handle();
   for (std::size_t i = 0; i < parts.parts.size(); ++i) {
+    // What was sent holds no memory and no file any more.
+    if (i > 0) parts.parts[i - 1] = Bytes();
     const bool more = i + 1 < parts.parts.size();
     auto* bytes = std::get_if<Bytes>(&parts.parts[i]);
     auto* range = std::get_if<FileRange>(&parts.parts[i]);

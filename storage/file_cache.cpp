@@ -7,9 +7,44 @@
 
 namespace lastword::storage {
 
+/// Which files are lent, and how often.
+class FileCache::Lent {
+ public:
+  /// False, and nothing is counted, if that made more than `most`.
+  bool add(const File* file, std::size_t most) EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    if (!loans_.contains(file) && loans_.size() >= most) return false;
+    ++loans_[file];
+    return true;
+  }
+  void remove(const File* file) EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    const auto found = loans_.find(file);
+    if (--found->second == 0) loans_.erase(found);
+  }
+
+ private:
+  Mutex mutex_;
+  std::unordered_map<const File*, std::size_t> loans_ GUARDED_BY(mutex_);
+};
+
 FileCache::FileCache(FileSystem& files, std::size_t files_max)
-    : files_(files), files_max_(files_max) {
+    : files_(files), files_max_(files_max), lent_(std::make_shared<Lent>()) {
   LW_CHECK(files_max > 0);
+}
+
+FileCache::~FileCache() = default;
+
+Result<std::shared_ptr<const File>> FileCache::lend(std::shared_ptr<File> file) {
+  const std::size_t most = std::max<std::size_t>(1, files_max_ - files_max_ / 4);
+  if (!lent_->add(file.get(), most)) {
+    return Error{ErrorKind::kTooManyOpenFiles,
+                 "answers that are being sent hold " + std::to_string(most) +
+                     " files, three quarters of limits.open_files; raise it, or try again"};
+  }
+  const File* const lent = file.get();
+  return std::shared_ptr<const File>(
+      lent, [file = std::move(file), of = lent_](const File*) { of->remove(file.get()); });
 }
 
 Result<std::shared_ptr<File>> FileCache::open(const std::string& path) {
@@ -58,6 +93,9 @@ Result<std::uint64_t> FileCache::reserve_entry(const std::string& path, Files& c
 Result<std::shared_ptr<File>> FileCache::fill_entry(const std::string& path, OpenMode mode,
                                                     std::uint64_t ticket) {
   auto file = files_.open(path, mode);
+  while (!file && file.error().kind == ErrorKind::kTooManyOpenFiles && close_idle()) {
+    file = files_.open(path, mode);
+  }
   Files closing;
   Lock lock(mutex_);
   const auto found = entries_.find(path);
@@ -71,7 +109,16 @@ Result<std::shared_ptr<File>> FileCache::fill_entry(const std::string& path, Ope
 
 bool FileCache::make_room(Files& closing) {
   std::erase_if(dropped_, [](const std::weak_ptr<File>& file) { return file.expired(); });
-  if (entries_.size() + dropped_.size() < files_max_) return true;
+  return entries_.size() + dropped_.size() < files_max_ || erase_idle(closing);
+}
+
+bool FileCache::close_idle() {
+  Files closing;
+  Lock lock(mutex_);
+  return erase_idle(closing);
+}
+
+bool FileCache::erase_idle(Files& closing) {
   for (auto path = order_.rbegin(); path != order_.rend(); ++path) {
     // Nobody can come to hold it meanwhile: it is only handed out under the lock.
     if (entries_.find(*path)->second.file.use_count() != 1) continue;

@@ -24,10 +24,16 @@ namespace lastword::storage {
 class FileCache {
  public:
   FileCache(FileSystem& files, std::size_t files_max);
+  ~FileCache();
 
   /// The file at `path`, opened for reading and writing. kTooManyOpenFiles (retriable) when
   /// `files_max` are held by others; kNotFound if there is no such file.
   Result<std::shared_ptr<File>> open(const std::string& path);
+
+  /// `file` for somebody who may hold it long, such as an answer that a slow client takes.
+  /// kTooManyOpenFiles when three quarters of `files_max` are lent: appends and syncs need the
+  /// rest. May be given back after the cache has gone.
+  Result<std::shared_ptr<const File>> lend(std::shared_ptr<File> file);
 
   /// Takes a file that the caller has just created, so that it counts.
   Result<std::shared_ptr<File>> create(const std::string& path);
@@ -52,10 +58,16 @@ class FileCache {
   Result<std::shared_ptr<File>> fill_entry(const std::string& path, OpenMode mode,
                                            std::uint64_t ticket) EXCLUDES(mutex_);
   bool make_room(Files& closing) REQUIRES(mutex_);
+  /// The process may have fewer descriptors than `files_max`. False when none could be closed.
+  bool close_idle() EXCLUDES(mutex_);
+  bool erase_idle(Files& closing) REQUIRES(mutex_);
   void erase(const std::string& path, Files& closing) REQUIRES(mutex_);
+
+  class Lent;
 
   FileSystem& files_;
   const std::size_t files_max_;
+  const std::shared_ptr<Lent> lent_;
   mutable Mutex mutex_;
   std::condition_variable_any opened_;
   std::unordered_map<std::string, Entry> entries_ GUARDED_BY(mutex_);

@@ -199,7 +199,9 @@ Result<bool> Log::Impl::read_segment(const Place& place, Offset from, const Read
       *cut = {first->end(), first->header.last_offset() + 1};
     }
     const auto length = static_cast<std::uint32_t>(cut->end - run->from);
-    plan.ranges.push_back({*file, run->from, length});
+    auto lent = env_.cache.lend(*file);
+    if (!lent) return lent.take_error();
+    plan.ranges.push_back({*std::move(lent), run->from, length});
     plan.size_bytes += length;
     plan.next_offset = std::max(plan.next_offset, cut->next_offset);
     if (cut->end < run->to || plan.ranges.size() == kRangesMax) return false;

@@ -48,7 +48,8 @@ class TopicStore::Impl {
   }
   Result<TopicOptions> check(const NewTopic& topic) const EXCLUDES(change_mutex_);
   Result<TopicPtr> create(const NewTopic& topic) EXCLUDES(change_mutex_);
-  Result<TopicPtr> remove(const std::string& name) EXCLUDES(change_mutex_);
+  Result<TopicPtr> remove(const std::string& name, const std::optional<TopicId>& id)
+      EXCLUDES(change_mutex_);
   Result<> apply(const BrokerOptions& options) EXCLUDES(change_mutex_);
   Result<> close(std::chrono::steady_clock::time_point until) EXCLUDES(change_mutex_);
 
@@ -207,14 +208,15 @@ Result<TopicPtr> TopicStore::Impl::make(const NewTopic& wanted, Folders& left_be
   return opened.take_error();
 }
 
-Result<TopicPtr> TopicStore::Impl::remove(const std::string& name) {
+Result<TopicPtr> TopicStore::Impl::remove(const std::string& name,
+                                          const std::optional<TopicId>& id) {
   Folders moved;
   auto topic = [&]() -> Result<TopicPtr> {
     Lock lock(change_mutex_);
     LW_TRY(usable());
     const auto all = topics();
     const auto found = all->by_name.find(name);
-    if (found == all->by_name.end()) {
+    if (found == all->by_name.end() || (id && found->second->id != *id)) {
       return Error{ErrorKind::kUnknownTopic, "there is no topic " + name};
     }
     if (found->second->in_file) {
@@ -320,7 +322,9 @@ PartitionPtr TopicStore::partition(const std::string& name, std::int32_t index) 
 
 Result<TopicOptions> TopicStore::check(const NewTopic& topic) const { return impl_->check(topic); }
 Result<TopicPtr> TopicStore::create(const NewTopic& topic) { return impl_->create(topic); }
-Result<TopicPtr> TopicStore::remove(const std::string& name) { return impl_->remove(name); }
+Result<TopicPtr> TopicStore::remove(const std::string& name, const std::optional<TopicId>& id) {
+  return impl_->remove(name, id);
+}
 Result<> TopicStore::apply(const BrokerOptions& options) { return impl_->apply(options); }
 Result<std::int64_t> TopicStore::next_producer_id() {
   return impl_->directory().next_producer_id();

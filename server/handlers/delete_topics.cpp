@@ -21,7 +21,7 @@ void fail(TopicResult& result, ErrorCode code, std::string text) {
 
 // Runs on the disk pool.
 void remove(Context& context, const storage::TopicPtr& topic, TopicResult& result) {
-  const auto removed = context.store.remove(topic->name);
+  const auto removed = context.store.remove(topic->name, topic->id);
   if (!removed) return fail(result, wire_code(removed.error().kind), removed.error().text);
   for (const auto& partition : (*removed)->partitions) context.progress.notify(*partition);
 }

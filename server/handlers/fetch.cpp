@@ -3,6 +3,7 @@
 // max_wait_ms. Sessions (KIP-227) are not offered: every fetch is a full one.
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "server/error_map.h"
@@ -21,6 +22,8 @@ using std::chrono::steady_clock;
 constexpr std::int16_t kFirstVersionWithTopicIds = 13;
 constexpr std::int16_t kFirstVersionWithStorageError = 6;
 constexpr auto kLookForClient = std::chrono::seconds(5);
+constexpr auto kLongestWait =
+    std::chrono::seconds(60);  // what a request holds is not held for ever
 
 // One partition of the request and its place in the response.
 struct Read {
@@ -100,6 +103,8 @@ class Fetching {
       const auto cap = static_cast<std::uint64_t>(std::max(read.asked->partition_max_bytes, 0));
       auto plan = read.found.log->read(
           read.asked->fetch_offset, {.bytes_max = std::min(cap, left), .first_batch_whole = first});
+      // The files of an answer are held until it is sent; what they leave comes with the next one.
+      if (!plan && plan.error().kind == ErrorKind::kTooManyOpenFiles && !first) break;
       if (!plan) {
         fail(result, for_old_client(wire_code(plan.error().kind), knows_storage_error_));
         continue;
@@ -141,6 +146,9 @@ class Fetching {
       error = check_epoch(asked.current_leader_epoch, offsets.leader_epoch);
       tell(result, offsets);
     }
+    if (error == ErrorCode::kNone && !seen_.insert(read.found.partition.get()).second) {
+      error = ErrorCode::kInvalidRequest;
+    }
     if (error == ErrorCode::kNone) return reads_.push_back(std::move(read));
     fail(result, for_old_client(error, knows_storage_error_));
     failed_ = true;
@@ -171,6 +179,7 @@ class Fetching {
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_min_ = 0;
   bool failed_ = false;
+  std::set<const storage::Partition*> seen_{};  // a partition that is named twice is refused
   std::vector<Read> reads_{};
   FetchResponse response_{};
 };
@@ -200,7 +209,9 @@ awaitable<FetchResponse> fetch(Context& context, const Request& info, FetchReque
   }
   Fetching fetching(context, info, request);
   if (request.max_wait_ms > 0 && !fetching.enough()) {
-    const auto deadline = steady_clock::now() + std::chrono::milliseconds(request.max_wait_ms);
+    const auto deadline =
+        steady_clock::now() + std::min<steady_clock::duration>(
+                                  std::chrono::milliseconds(request.max_wait_ms), kLongestWait);
     co_await wait_for_enough(context, info, fetching, deadline);
   }
   if (!fetching.answer_empty()) {

@@ -102,15 +102,15 @@ awaitable<ListOffsetsResponse> list_offsets(Context& context, const Request& inf
                                             ListOffsetsRequest request) {
   ListOffsetsResponse response;
   const auto deadline = steady_clock::now() + kWaitForSync;
+  std::set<std::pair<std::string, std::int32_t>> seen;
   for (const auto& topic : request.topics) {
     auto& topic_result = response.topics.emplace_back();
     topic_result.name = topic.name;
     const auto known = context.store.find(topic.name);
-    std::set<std::int32_t> seen;
     for (const PartitionRequest& asked : topic.partitions) {
       PartitionResult result{.partition_index = asked.partition_index};
       const Found found = find_partition(known, asked.partition_index);
-      if (!seen.insert(asked.partition_index).second) {
+      if (!seen.emplace(topic.name, asked.partition_index).second) {
         result.error_code = ErrorCode::kInvalidRequest;
       } else if (!found) {
         result.error_code = found.error;

@@ -62,7 +62,9 @@ class Describing {
     // Each once, however often it is named: a small request must not make a huge answer.
     std::set<std::pair<Uuid, std::optional<std::string>>> seen;
     for (const TopicRequest& asked : *request_.topics) {
-      if (!seen.emplace(asked.topic_id, asked.name).second) continue;
+      const bool first = by_id ? seen.emplace(asked.topic_id, std::nullopt).second
+                               : seen.emplace(Uuid(), asked.name).second;
+      if (!first) continue;
       response.topics.push_back(by_id ? describe_by_id(asked) : describe_by_name(asked));
     }
     return response;

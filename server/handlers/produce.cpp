@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Produce: each batch is checked, then appended, on the disk pool; the answer to acks=all waits for
-// the sync that covers them (DESIGN: group commit).
+// Produce: each batch is checked, then, at its log's turn, appended on the disk pool; the answer to
+// acks=all waits for the sync that covers them (DESIGN: group commit).
+#include <set>
 #include <utility>
 
 #include "protocol/batch_check.h"
@@ -20,6 +21,9 @@ using storage::Appended;
 constexpr std::int16_t kAcksAll = -1;
 constexpr std::int16_t kFirstVersionWithZstd = 7;
 constexpr std::int16_t kFirstVersionWithStorageError = 4;
+constexpr std::int16_t kFirstVersionWithRecordErrors = 8;
+constexpr std::size_t kRecordErrorsMax = 1000;  // in one answer
+constexpr std::size_t kCheckedHereBytesMax = 16u << 10;
 
 // One partition of the request on its way.
 struct Write {
@@ -28,6 +32,7 @@ struct Write {
   std::shared_ptr<const TopicOptions> options{};
   std::size_t topic = 0;  // places in the response
   std::size_t partition = 0;
+  std::optional<CheckedBatch> checked{};  // between the check and the append
   std::optional<Appended> appended{};
   bool fenced = false;
 };
@@ -40,27 +45,43 @@ void fail(PartitionResult& result, ErrorCode code, std::string text) {
   result.log_start_offset = -1;
 }
 
-void refuse(PartitionResult& result, BatchRefusal refusal) {
+// What the partitions of one request share.
+struct Shared {
+  const Context& context;
+  const Request& info;
+  std::size_t record_errors_left = kRecordErrorsMax;
+};
+
+void refuse(Shared& shared, PartitionResult& result, BatchRefusal refusal) {
   fail(result, wire_code(refusal.kind), std::move(refusal.text));
+  if (shared.info.api_version < kFirstVersionWithRecordErrors) return;
   for (BatchRefusal::Record& record : refusal.records) {
+    if (shared.record_errors_left == 0) return;
+    --shared.record_errors_left;
     result.record_errors.push_back(
         {.batch_index = record.index, .batch_index_error_message = std::move(record.text)});
   }
 }
 
-// Runs on the disk pool.
-void write_one(const Context& context, const Request& info, Write& write, PartitionResult& result) {
+void check_one(Shared& shared, Write& write, PartitionResult& result) {
+  const Context& context = shared.context;
   if (!write.records) {
     return fail(result, ErrorCode::kInvalidRecord, "the request holds no records");
   }
   auto rules = BatchRules::of(
       *write.options, static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes));
-  rules.zstd_allowed = info.api_version >= kFirstVersionWithZstd;
+  rules.zstd_allowed = shared.info.api_version >= kFirstVersionWithZstd;
   auto checked = check_batch(*write.records, rules, context.clock.now_ms());
   if (auto* refusal = std::get_if<BatchRefusal>(&checked)) {
-    return refuse(result, std::move(*refusal));
+    return refuse(shared, result, std::move(*refusal));
   }
-  auto appended = write.found.log->append(std::get<CheckedBatch>(checked));
+  write.checked = std::get<CheckedBatch>(std::move(checked));
+}
+
+// Runs on the disk pool.
+void append_one(Write& write, PartitionResult& result) {
+  auto appended = write.found.log->append(*write.checked);
+  write.checked.reset();
   if (!appended) {
     write.fenced = appended.error().kind == ErrorKind::kFenced;
     return fail(result, wire_code(appended.error().kind), appended.error().text);
@@ -74,6 +95,7 @@ void write_one(const Context& context, const Request& info, Write& write, Partit
 std::vector<Write> plan(Context& context, const ProduceRequest& request, std::span<std::byte> frame,
                         ProduceResponse& response) {
   std::vector<Write> writes;
+  std::set<const storage::Partition*> seen;
   for (const auto& topic : request.topic_data) {
     auto& topic_result = response.responses.emplace_back(TopicResult{.name = topic.name});
     const auto known = context.store.find(topic.name);
@@ -88,6 +110,10 @@ std::vector<Write> plan(Context& context, const ProduceRequest& request, std::sp
              write.found.error == ErrorCode::kUnknownTopicOrPartition
                  ? "there is no such topic or partition here"
                  : "the partition is not open");
+        continue;
+      }
+      if (!seen.insert(write.found.partition.get()).second) {
+        fail(result, ErrorCode::kInvalidRequest, "the request names this partition twice");
         continue;
       }
       write.options = write.found.log->options();
@@ -164,6 +190,46 @@ std::chrono::steady_clock::time_point deadline_of(const ProduceRequest& request)
   return steady_clock::now() + std::chrono::milliseconds(request.timeout_ms);
 }
 
+// Whether checking takes no longer than a hop to another thread does.
+bool is_checked_soon(const std::vector<Write>& writes) {
+  std::size_t bytes = 0;
+  for (const Write& write : writes) {
+    if (!write.records) continue;
+    const auto header = read_batch_header(*write.records);
+    if (header && header->codec() != Codec::kNone) return false;
+    bytes += write.records->size();
+  }
+  return bytes <= kCheckedHereBytesMax;
+}
+
+// Checks everything, then appends what is good. Whoever waits for a turn at a log holds no thread.
+awaitable<void> write_all(Context& context, const Request& info, std::vector<Write>& writes,
+                          ProduceResponse& response) {
+  const auto check = [&] {
+    Shared shared{context, info};
+    for (Write& write : writes) check_one(shared, write, result_of(response, write));
+    return true;
+  };
+  if (is_checked_soon(writes)) {
+    check();
+  } else {
+    co_await on(context.disk, check);
+  }
+  std::vector<storage::PartitionPtr> partitions;
+  for (const Write& write : writes) {
+    if (write.checked) partitions.push_back(write.found.partition);
+  }
+  if (partitions.empty()) co_return;
+  AppendTurns::Turns turns(context.append_turns);
+  co_await turns.take(std::move(partitions));
+  co_await on(context.disk, [&] {
+    for (Write& write : writes) {
+      if (write.checked) append_one(write, result_of(response, write));
+    }
+    return true;
+  });
+}
+
 awaitable<ProduceResponse> at_once(ProduceResponse response) { co_return response; }
 
 }  // namespace
@@ -185,10 +251,7 @@ awaitable<Produced> produce(Context& context, const Request& info, ProduceReques
     writes.clear();
   }
   if (!writes.empty()) {
-    co_await on(context.disk, [&] {
-      for (Write& write : writes) write_one(context, info, write, result_of(response, write));
-      return true;
-    });
+    co_await write_all(context, info, writes, response);
   }
   const bool knows_storage_error = info.api_version >= kFirstVersionWithStorageError;
   bool failed = false;

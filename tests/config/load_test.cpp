@@ -247,8 +247,9 @@ TEST(Load, DeepNestingIsRefused) {
 }
 
 TEST(Load, SettingsAreCheckedAgainstEachOther) {
-  expect_error(R"({"limits": {"request_memory_bytes": "1MiB"}})",
-               "test.json: limits.request_memory_bytes (1MiB) is below limits.request_bytes");
+  expect_error(
+      R"({"limits": {"request_memory_bytes": "1MiB"}})",
+      "test.json: limits.request_memory_bytes (1MiB) is below 8/7 of limits.request_bytes");
 }
 
 TEST(Load, AFileThatIsNotThereIsNamed) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
@@ -19,7 +20,8 @@ struct Child {
   int output = -1;
 };
 
-Child spawn(const std::vector<std::string>& arguments) {
+Child spawn(const std::vector<std::string>& arguments,
+            std::optional<rlim_t> open_files = std::nullopt) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
   std::vector<std::string> words{LASTWORD_BINARY_DIR "/lastwordd"};
@@ -30,6 +32,8 @@ Child spawn(const std::vector<std::string>& arguments) {
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("fork");
   if (pid == 0) {
+    const rlimit files{open_files.value_or(0), open_files.value_or(0)};
+    if (open_files && ::setrlimit(RLIMIT_NOFILE, &files) != 0) ::_exit(126);
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     ::execv(pointers[0], pointers.data());
@@ -57,10 +61,14 @@ Run run_daemon(const std::vector<std::string>& arguments) {
   return run;
 }
 
-Daemon::Daemon(const TemporaryDirectory& folder, std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--data-dir", folder / "data", "--listen", "127.0.0.1:0"});
+Daemon::Daemon(const TemporaryDirectory& folder, std::vector<std::string> arguments,
+               std::optional<rlim_t> open_files) {
+  arguments.insert(arguments.end(), {"--data-dir", folder / "data"});
+  if (std::ranges::find(arguments, "--listen") == arguments.end()) {
+    arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0"});
+  }
   const auto begun = std::chrono::steady_clock::now();
-  const Child child = spawn(arguments);
+  const Child child = spawn(arguments, open_files);
   pid_ = child.pid;
   output_ = child.output;
   collector_ = std::thread([this] { collect(); });
@@ -148,6 +156,13 @@ std::int64_t Daemon::peak_memory_bytes() const {
     if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
   }
   return -1;
+}
+
+std::size_t Daemon::mapped_regions() const {
+  std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) ++count;
+  return count;
 }
 
 std::string write_settings(const TemporaryDirectory& folder, const std::string& text) {

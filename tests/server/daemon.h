@@ -5,6 +5,7 @@
 // Lifetime  the process is killed with the object, if it has not ended before.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <condition_variable>
@@ -32,8 +33,9 @@ Run run_daemon(const std::vector<std::string>& arguments);
 class Daemon {
  public:
   /// Starts it in `folder`/data on a free port, with `arguments` besides, and waits until it is
-  /// ready or has ended.
-  explicit Daemon(const TemporaryDirectory& folder, std::vector<std::string> arguments = {});
+  /// ready or has ended. `open_files` is what the system lets it have, if given.
+  explicit Daemon(const TemporaryDirectory& folder, std::vector<std::string> arguments = {},
+                  std::optional<rlim_t> open_files = std::nullopt);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -57,6 +59,8 @@ class Daemon {
   std::vector<std::string> lines() const;
   /// The most resident memory that it ever had.
   std::int64_t peak_memory_bytes() const;
+  /// Lines of its memory map.
+  std::size_t mapped_regions() const;
 
  private:
   void collect();

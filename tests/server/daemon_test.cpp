@@ -208,12 +208,69 @@ TEST(Daemon, ChangesNothingWhenTheFileIsBad) {
   EXPECT_EQ(described(daemon, "orders").error_code, ErrorCode::kUnknownTopicOrPartition);
 }
 
+/// Waits until that partition of the topic "wide" is open.
+ProducedPartition produce_to(RawClient& client, std::int32_t partition, const Bytes& batch) {
+  const auto patience = steady_clock::now() + seconds(60);
+  for (;;) {
+    const auto made = only(client.call<ProduceResponse>(
+        produce_request(batch, -1, "wide", partition), kProduceVersion));
+    if (made.error_code != ErrorCode::kNotLeaderOrFollower) return made;
+    if (steady_clock::now() > patience) return made;
+  }
+}
+
+TEST(Daemon, ServesManyMoreFilesThanItMayHaveOpen) {
+  TemporaryDirectory folder;
+  const std::string file = write_settings(folder, R"({"durability": "os",
+    "topics": {"wide": {"partitions": 60, "segment.bytes": 1024}}})");
+  Daemon daemon(folder, {"--config", file}, rlim_t{128});
+  ASSERT_NE(daemon.port(), 0) << daemon.lines().back();
+  auto client = daemon.client();
+  const Bytes batch = recent_record(std::string(900, 'v'));
+  for (std::int32_t i = 0; i < 240; ++i) {
+    const auto made = produce_to(client, i % 60, batch);
+    ASSERT_EQ(made.error_code, ErrorCode::kNone) << made.error_message.value_or("");
+  }
+  for (std::int32_t i = 0; i < 60; ++i) {
+    auto request = fetch_request({.topic = "wide"});
+    request.topics[0].partitions[0].partition = i;
+    const auto read = only(client.call<FetchResponse>(request, kFetchVersion));
+    ASSERT_EQ(records_in(read).size(), 4U) << "partition " << i;
+  }
+  EXPECT_LT(daemon.mapped_regions(), 1000U);
+  EXPECT_EQ(daemon.stop(), kGood);
+}
+
+TEST(Daemon, SendsClientsWhereItListensWhenTheCommandLineSaysWhere) {
+  TemporaryDirectory folder;
+  const std::string file = write_settings(folder, R"({"advertise": "127.0.0.1:9"})");
+  const auto told_by = [](const Daemon& daemon) {
+    return daemon.client().call<MetadataResponse>(MetadataRequest{}, 12).brokers.at(0).port;
+  };
+  {
+    Daemon daemon(folder, {"--config", file});
+    EXPECT_EQ(told_by(daemon), daemon.port());
+    EXPECT_TRUE(daemon.says("advertise 127.0.0.1:9"));
+  }
+  const Daemon daemon(folder, {"--config", file, "--advertise", "127.0.0.1:8"});
+  EXPECT_EQ(told_by(daemon), 8);
+}
+
+TEST(Daemon, TellsAnIpv4ClientOfAnIpv6ListenerItsIpv4Address) {
+  TemporaryDirectory folder;
+  Daemon daemon(folder, {"--listen", "[::]:0"});
+  if (daemon.port() == 0) GTEST_SKIP() << "this machine has no IPv6";
+  EXPECT_EQ(daemon.client().call<MetadataResponse>(MetadataRequest{}, 12).brokers.at(0).host,
+            "127.0.0.1");
+}
+
 TEST(Daemon, SaysWhatOfAReloadNeedsARestart) {
   TemporaryDirectory folder;
   const std::string file = write_settings(folder, R"({"limits": {"disk_threads": 4}})");
   Daemon daemon(folder, {"--config", file});
-  write_settings(folder, R"({"limits": {"disk_threads": 5}})");
+  write_settings(folder, R"({"producer_id_expiration_ms": "1h", "limits": {"disk_threads": 5}})");
   daemon.signal(SIGHUP);
+  EXPECT_TRUE(daemon.says("producer_id_expiration_ms"));
   EXPECT_TRUE(daemon.says("limits.disk_threads"));
   EXPECT_TRUE(daemon.says("reloaded"));
 }

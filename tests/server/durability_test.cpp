@@ -175,6 +175,32 @@ TEST(Durability, AHeldSyncOfOnePartitionHoldsUpNoOther) {
   EXPECT_EQ(finish_produce(slow, held).error_code, ErrorCode::kNone);
 }
 
+/// An append that rolls waits for the disk with its log locked; those behind it wait elsewhere than
+/// on the threads that everybody needs.
+TEST(Durability, ProducersOfALogThatRollsHoldUpNoOther) {
+  ServerFixture server;
+  server.create("slow", {{"segment.bytes", "1024"}});
+  auto fast = server.with_topic();
+  auto first = server.client();
+  server.files.hold(CallKind::kSyncData, "slow-0/");
+  first.begin(produce_request(one_record("k", std::string(1000, 'v')), 1, "slow"), kProduceVersion);
+  ASSERT_TRUE(server.files.wait_until_held());
+  std::vector<RawClient> waiting;
+  const auto producers = 2 * static_cast<std::size_t>(server.options.limits.disk_threads);
+  for (std::size_t i = 0; i < producers; ++i) {
+    waiting.push_back(server.client());
+    begin_produce(waiting.back(), std::string(1000, 'v'), -1, "slow");
+  }
+  EXPECT_FALSE(waiting.back().readable(kShortly));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(produce(*fast, one_record("k", "v"), 1).base_offset, i);
+  }
+  server.files.release();
+  for (RawClient& producer : waiting) {
+    EXPECT_EQ(finish_produce(producer, 1).error_code, ErrorCode::kNone);
+  }
+}
+
 TEST(Durability, AReadThatHangsStallsNoOtherClient) {
   ServerFixture server([](BrokerOptions& options) { options.limits.loop_threads = 1; });
   server.create("slow");

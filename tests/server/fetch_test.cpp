@@ -2,6 +2,8 @@
 // Fetch: what is sent, how much, and when.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <chrono>
 
 #include "protocol/messages/delete_topics.h"
@@ -215,16 +217,43 @@ TEST(Fetch, TellsTheMarkOnlyToThoseWhoAsk) {
   EXPECT_EQ(only(client->call<FetchResponse>(request, 12)).removed_tombstone_mark, 0);
 }
 
-TEST(Fetch, AnswersAPartitionThatIsAskedForTwice) {
+TEST(Fetch, RefusesAPartitionThatIsNamedTwiceAndAnswersTheFirst) {
   ServerFixture server;
   auto client = server.with_topic();
   produce(*client, one_record("k", "v"));
   auto request = fetch_request({});
-  request.topics[0].partitions.push_back(request.topics[0].partitions[0]);
+  request.topics.push_back(request.topics[0]);
   const auto answer = client->call<FetchResponse>(request, 12);
-  for (const auto& partition : answer.responses.at(0).partitions) {
-    EXPECT_EQ(records_in(partition).size(), 1u);
+  EXPECT_EQ(records_in(answer.responses.at(0).partitions.at(0)).size(), 1u);
+  EXPECT_EQ(answer.responses.at(1).partitions.at(0).error_code, ErrorCode::kInvalidRequest);
+}
+
+/// More partitions than files may be open: each answer brings some, none an error, and a producer
+/// still gets its own.
+TEST(Fetch, OfMorePartitionsThanOpenFilesBringsThemAllInTurn) {
+  constexpr std::int32_t kPartitions = 48;
+  ServerFixture server([](BrokerOptions& options) { options.limits.open_files = 16; });
+  server.create(ServerFixture::kTopic, {}, kPartitions);
+  auto client = server.client();
+  auto request = fetch_request({});
+  request.topics[0].partitions.clear();
+  for (std::int32_t i = 0; i < kPartitions; ++i) {
+    const auto produced = client.call<ProduceResponse>(
+        produce_request(one_record("k", "v"), -1, ServerFixture::kTopic, i), kProduceVersion);
+    EXPECT_EQ(only(produced).error_code, ErrorCode::kNone);
+    request.topics[0].partitions.push_back({.partition = i, .partition_max_bytes = 1 << 20});
   }
+  std::set<std::int32_t> seen;
+  for (int round = 0; round < kPartitions && !request.topics[0].partitions.empty(); ++round) {
+    const auto answer = client.call<FetchResponse>(request, kFetchVersion);
+    for (const auto& partition : answer.responses.at(0).partitions) {
+      EXPECT_EQ(partition.error_code, ErrorCode::kNone) << partition.partition_index;
+      if (partition.records.size_bytes() > 0) seen.insert(partition.partition_index);
+    }
+    std::erase_if(request.topics[0].partitions,
+                  [&](const auto& asked) { return seen.contains(asked.partition); });
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kPartitions));
 }
 
 }  // namespace

@@ -67,13 +67,19 @@ TEST(FrameMemory, AnnouncingMuchTakesLittleOnceMemoryIsScarce) {
   EXPECT_LE(memory.used_bytes(), 12 * kMiB);
 }
 
-TEST(FrameMemory, ChargesUpToHalfOfTheBudget) {
+TEST(FrameMemory, ChargesUpToHalfOfTheBudgetAndSmallOnesAQuarterMore) {
   FrameMemory memory(16 * kMiB);
-  auto first = memory.charge(8 * kMiB);
-  EXPECT_TRUE(first);
-  EXPECT_FALSE(memory.charge(1));
-  first = FrameCharge();
-  EXPECT_TRUE(memory.charge(1));
+  EXPECT_FALSE(memory.charge(memory.charge_bytes_max() + 1));
+  auto large = memory.charge(memory.charge_bytes_max());
+  EXPECT_TRUE(large);
+  EXPECT_FALSE(memory.charge(kMiB));
+  std::vector<FrameCharge> small;
+  for (auto one = memory.charge(kMiB / 16); one; one = memory.charge(kMiB / 16)) {
+    small.push_back(std::move(one));
+  }
+  EXPECT_EQ(small.size(), 4 * 16u);
+  large = FrameCharge();
+  EXPECT_TRUE(memory.charge(kMiB));
 }
 
 TEST(FrameMemory, FreesWhatNobodyUsed) {

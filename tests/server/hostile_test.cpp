@@ -5,12 +5,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <random>
 #include <thread>
 
 #include "protocol/compression.h"
 #include "protocol/messages/api_versions.h"
+#include "protocol/messages/create_topics.h"
 #include "protocol/messages/describe_configs.h"
 #include "protocol/messages/metadata.h"
 #include "tests/server/daemon.h"
@@ -327,6 +329,47 @@ TEST_F(Hostile, CountsThatLieAreClosed) {
     liar.send(out.take());
     EXPECT_TRUE(liar.is_closed()) << key;
   }
+}
+
+/// Each asks for much, pipelined, and takes nothing.
+void ask_and_read_nothing(Daemon& daemon, const Bytes& request, int times,
+                          const std::function<void()>& meanwhile) {
+  std::vector<RawClient> greedy;
+  for (int i = 0; i < 32; ++i) greedy.emplace_back(daemon.port(), 4096);
+  for (int i = 0; i < times; ++i) {
+    for (RawClient& each : greedy) each.send_what_fits(request);
+  }
+  std::this_thread::sleep_for(milliseconds(500));  // to let it pile up
+  meanwhile();
+}
+
+TEST_F(Hostile, AnswersThatNobodyTakesStayWithinTheMemory) {
+  start();
+  auto produce_all = produce_request({});
+  produce_all.topic_data[0].name = "none";
+  produce_all.topic_data[0].partition_data.assign(10'000, {});
+  ask_and_read_nothing(daemon(), encode_request(produce_all, kProduceVersion, {}), 64,
+                       [this] { expect_others_are_served(); });
+  constexpr std::int64_t kBudgetAndTheRest = 110'000'000;
+  EXPECT_TRUE(!kMemoryCounts || daemon().peak_memory_bytes() < kBudgetAndTheRest);
+
+  MetadataRequest metadata{.want_partition_status = true};
+  metadata.topics.emplace(1, MetadataRequest::Topic{.name = "wide"});
+  ask_and_read_nothing(daemon(), encode_request(metadata, 12, {}), 2000,
+                       [this] { expect_others_are_served(); });
+}
+
+TEST_F(Hostile, ASmallRequestForAHugeAnswerIsClosed) {
+  start();
+  CreateTopicsRequest create{.validate_only = true};
+  for (int i = 0; i < 100'000; ++i) {
+    create.topics.push_back(
+        {.name = "t" + std::to_string(i), .num_partitions = 1, .replication_factor = 1});
+  }
+  auto greedy = client();
+  greedy.send(encode_request(create, 7, {}));
+  EXPECT_TRUE(greedy.is_closed());
+  EXPECT_TRUE(daemon().says("ask for less at once"));
 }
 
 // From many connections at once; answered or closed, as the broker likes.

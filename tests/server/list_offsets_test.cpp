@@ -78,10 +78,14 @@ TEST(ListOffsets, ErrsForWhatIsNotThereAndForAPartitionAskedTwice) {
   auto request = list_request(kLatest);
   request.topics[0].partitions.push_back({.partition_index = 0, .timestamp = kEarliest});
   request.topics[0].partitions.push_back({.partition_index = 9, .timestamp = kEarliest});
-  const auto answer = client->call<ListOffsetsResponse>(request, 7).topics.at(0).partitions;
+  request.topics.push_back(list_request(kEarliest).topics[0]);
+  const auto topics = client->call<ListOffsetsResponse>(request, 7).topics;
+  EXPECT_EQ(topics.at(1).partitions.at(0).error_code, ErrorCode::kInvalidRequest);
+  const auto& answer = topics.at(0).partitions;
   EXPECT_EQ(answer.at(0).error_code, ErrorCode::kNone);
   EXPECT_EQ(answer.at(1).error_code, ErrorCode::kInvalidRequest);
   EXPECT_EQ(answer.at(2).error_code, ErrorCode::kUnknownTopicOrPartition);
+  request.topics.pop_back();
   request.topics[0].partitions = {{.current_leader_epoch = 9, .timestamp = kLatest}};
   EXPECT_EQ(client->call<ListOffsetsResponse>(request, 7).topics.at(0).partitions.at(0).error_code,
             ErrorCode::kUnknownLeaderEpoch);

@@ -81,19 +81,24 @@ TEST(Produce, RefusesOtherAcks) {
 
 TEST(Produce, ErrsForOnePartitionAndTakesTheOther) {
   ServerFixture server;
-  auto client = server.with_topic();
+  server.create(ServerFixture::kTopic, {}, 2);
+  auto client = std::make_unique<RawClient>(server.client());
   auto request = produce_request(one_record("k", "v"));
   request.topic_data.push_back({.name = "nothing"});
   request.topic_data[1].partition_data.push_back(
       {.index = 0, .records = RecordsField{one_record("k", "v")}});
   request.topic_data[0].partition_data.push_back(
       {.index = 5, .records = RecordsField{one_record("k", "v")}});
-  request.topic_data[0].partition_data.push_back({.index = 0});
+  request.topic_data[0].partition_data.push_back({.index = 1});
+  request.topic_data[0].partition_data.push_back(
+      {.index = 0, .records = RecordsField{one_record("k", "named twice")}});
   const auto answer = client->call<ProduceResponse>(request, kProduceVersion);
   EXPECT_EQ(only(answer).error_code, ErrorCode::kNone);
   EXPECT_EQ(answer.responses.at(0).partition_responses.at(1).error_code,
             ErrorCode::kUnknownTopicOrPartition);
   EXPECT_EQ(answer.responses.at(0).partition_responses.at(2).error_code, ErrorCode::kInvalidRecord);
+  EXPECT_EQ(answer.responses.at(0).partition_responses.at(3).error_code,
+            ErrorCode::kInvalidRequest);
   EXPECT_EQ(only({.responses = {answer.responses.at(1)}}).error_code,
             ErrorCode::kUnknownTopicOrPartition);
 }
@@ -193,6 +198,26 @@ TEST(Produce, RefusesBitsThatOnlyBrokersSet) {
   EXPECT_EQ(fetch(*client, {}).high_watermark, 0);
 }
 
+TEST(Produce, TellsAtMostAThousandBadRecordsInOneAnswer) {
+  ServerFixture server;
+  server.create(ServerFixture::kTopic, {{"cleanup.policy", "compact"}}, 3);
+  auto client = server.client();
+  BatchSpec keyless{.timestamp = ManualClock::kStartMs};
+  keyless.records.assign(400, {.key = std::nullopt, .value = "v"});
+  auto request = produce_request(batch(keyless));
+  for (const std::int32_t index : {1, 2}) {
+    request.topic_data[0].partition_data.push_back(
+        {.index = index, .records = RecordsField{batch(keyless)}});
+  }
+  const auto answer = client.call<ProduceResponse>(request, kProduceVersion);
+  std::vector<std::size_t> told;
+  for (const auto& partition : answer.responses.at(0).partition_responses) {
+    EXPECT_EQ(partition.error_code, ErrorCode::kInvalidRecord);
+    told.push_back(partition.record_errors.size());
+  }
+  EXPECT_EQ(told, (std::vector<std::size_t>{400, 400, 200}));
+}
+
 TEST(Produce, RefusesABatchThatWasDamagedOnTheWay) {
   ServerFixture server;
   auto client = server.with_topic();
@@ -206,8 +231,9 @@ TEST(Produce, RefusesABatchThatWasDamagedOnTheWay) {
 TEST(Produce, RefusesWhatIsTooLargeAndGoesOn) {
   ServerFixture server;
   auto client = server.with_topic({{"max.message.bytes", "1000"}});
-  EXPECT_EQ(produce(*client, one_record("k", std::string(2000, 'v'))).error_code,
-            ErrorCode::kMessageTooLarge);
+  const auto refused = produce(*client, one_record("k", std::string(2000, 'v')));
+  EXPECT_EQ(refused.error_code, ErrorCode::kMessageTooLarge);
+  EXPECT_NE(refused.error_message.value_or("").find("max.message.bytes (1000)"), std::string::npos);
   EXPECT_EQ(produce(*client, one_record("k", "v")).base_offset, 0);
 }
 

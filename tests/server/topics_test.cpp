@@ -115,6 +115,18 @@ TEST(Metadata, DescribesATopicOnceHoweverOftenItIsNamed) {
   EXPECT_EQ(answer.topics.size(), 1u);
 }
 
+TEST(Metadata, DescribesATopicOnceThoughItsIdComesWithManyNames) {
+  ServerFixture server;
+  auto client = server.with_topic();
+  const auto id = server.topic_id();
+  MetadataRequest request;
+  auto& topics = request.topics.emplace();
+  for (const char* name : {"a", "b", "c"}) {
+    topics.push_back({.topic_id = server::uuid_of(id), .name = name});
+  }
+  EXPECT_EQ(client->call<MetadataResponse>(request, 12).topics.size(), 1u);
+}
+
 TEST(Metadata, TellsThePartitionStatusOnlyToThoseWhoAsk) {
   ServerFixture server;
   auto client = server.with_topic({{"cleanup.policy", "compact"}});

@@ -72,6 +72,26 @@ TEST_F(Cache, RefusesWhenAllAreHeldAndGoesOnWhenOneIsReleased) {
   EXPECT_TRUE(cache_.open("/c"));
 }
 
+TEST_F(Cache, LendsThreeQuartersSoThatWritersAlwaysGetTheirs) {
+  FileCache cache(files_, 4);
+  std::vector<std::shared_ptr<const File>> lent;
+  for (const char* path : {"/a", "/b", "/c"}) lent.push_back(*cache.lend(*cache.open(path)));
+  EXPECT_TRUE(cache.lend(*cache.open("/a"))) << "the same file once more";
+  EXPECT_EQ(cache.lend(*cache.open("/d")).error().kind, ErrorKind::kTooManyOpenFiles);
+  EXPECT_TRUE(cache.open("/d"));
+  lent.pop_back();
+  EXPECT_TRUE(cache.lend(*cache.open("/d")));
+}
+
+TEST_F(Cache, ALoanMayEndAfterTheCache) {
+  auto cache = std::make_unique<FileCache>(files_, 4);
+  auto lent = *cache->lend(*cache->open("/a"));
+  cache.reset();
+  std::array<std::byte, 2> bytes{};
+  EXPECT_EQ(*lent->read_at(0, bytes), 2u);
+  lent.reset();
+}
+
 TEST_F(Cache, DroppedFilesCountAsLongAsTheyAreHeld) {
   auto a = open("/a");
   cache_.drop("/a");

@@ -142,6 +142,7 @@ TEST_F(Store, ATopicMadeAnewUnderTheSameNameIsEmptyAndHasAnotherId) {
   append("a", "x");
   ASSERT_TRUE(store_->remove("a"));
   EXPECT_NE(create("a")->id, id);
+  EXPECT_EQ(store_->remove("a", id).error().kind, ErrorKind::kUnknownTopic) << "by its former id";
   EXPECT_EQ(end("a"), 0);
   append("a", "y");
   crash(CrashKind::kPower, kDropped);
@@ -278,6 +279,31 @@ TEST_F(Store, AReloadAddsPartitionsAndKeepsTheOldOnes) {
   ASSERT_TRUE(store_->apply(options_));
   EXPECT_EQ(end("a", 0), 1);
   EXPECT_EQ(end("a", 2), 0);
+}
+
+TEST_F(Store, OtherDefaultsAndMorePartitionsTakeNoSettingOfATopicAway) {
+  const std::map<std::string, std::string> own = {{"cleanup.policy", "compact"},
+                                                  {"segment.bytes", "2MiB"}};
+  options_.topics["in-file"] = {.settings = own};
+  start();
+  create("a", 1, own);
+  const auto expect_own = [&](const std::string& name) {
+    const auto topic = store_->find(name)->options;
+    EXPECT_TRUE(topic->cleanup_policy.compact && !topic->cleanup_policy.remove) << name;
+    EXPECT_EQ(topic->segment_bytes, 2 * kMebibyte) << name;
+    EXPECT_EQ(topic->retention_ms, 1000) << name;
+    EXPECT_TRUE(log(name)->options()->cleanup_policy.compact) << name;
+    EXPECT_EQ(log(name)->options()->segment_bytes, 2 * kMebibyte) << name;
+  };
+  options_.topic_defaults = {
+      {"cleanup.policy", "delete"}, {"segment.bytes", "1MiB"}, {"retention.ms", "1000"}};
+  options_.topics["in-file"].partitions = 2;
+  ASSERT_TRUE(store_->apply(options_));
+  for (const char* name : {"a", "in-file"}) expect_own(name);
+  EXPECT_TRUE(log("in-file", 1)->options()->cleanup_policy.compact);
+  stop();
+  start();
+  for (const char* name : {"a", "in-file"}) expect_own(name);
 }
 
 TEST_F(Store, AReloadThatIsRefusedChangesNothing) {
