@@ -78,12 +78,9 @@ Result<> Output::append(ByteView batch, const storage::BatchFacts& facts) {
 }
 
 Result<> Output::end_segment() {
-  auto ended = env_.reserve.with_reserve([&]() -> Result<> {
-    LW_TRY(writer_->trim());
-    LW_TRY(writer_->sync_data());
-    return writer_->save_indexes(true);
-  });
-  if (!ended) return ended;
+  LW_TRY(env_.reserve.with_reserve([&] { return writer_->trim(); }));
+  LW_TRY(writer_->sync_data());
+  LW_TRY(env_.reserve.with_reserve([&] { return writer_->save_indexes(true); }));
   made_.back() = writer_->info();
   writer_.reset();
   return {};
@@ -91,10 +88,7 @@ Result<> Output::end_segment() {
 
 Result<std::vector<SegmentInfo>> Output::finish() {
   if (writer_) LW_TRY(end_segment());
-  if (!made_.empty()) {
-    LW_TRY(env_.reserve.with_reserve(
-        [&] { return env_.files.sync_directory(log_.identity().directory); }));
-  }
+  if (!made_.empty()) LW_TRY(env_.files.sync_directory(log_.identity().directory));
   return made_;
 }
 

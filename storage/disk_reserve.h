@@ -31,7 +31,7 @@ class DiskReserve {
   bool give_up();
 
   /// Runs `work` (which returns a Result); if the disk is full, gives the reserve up and runs it
-  /// once more.
+  /// once more. A sync is no part of it, unless `work` writes all that it covers anew.
   template <class Work>
   auto with_reserve(Work work) -> decltype(work()) {
     const std::uint64_t before = times_given_up_.load();

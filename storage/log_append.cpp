@@ -157,16 +157,15 @@ Result<> Log::Impl::roll() {
 Result<> Log::Impl::begin_segment(const SegmentPtr& closing, std::optional<Offset> snapshot) {
   const Offset base = offsets().log_end;
   const auto options = this->options();
-  auto created = env_.reserve.with_reserve([&]() -> Result<std::unique_ptr<SegmentWriter>> {
-    auto writer = SegmentWriter::create(env_, identity_.directory, {.base_offset = base},
-                                        writer_options(*options));
-    if (writer && fsync()) {
-      LW_TRY((*writer)->sync_data());
-      LW_TRY(env_.files.sync_directory(identity_.directory));
-    }
-    return writer;
+  auto created = env_.reserve.with_reserve([&] {
+    return SegmentWriter::create(env_, identity_.directory, {.base_offset = base},
+                                 writer_options(*options));
   });
   if (!created) return created.take_error();
+  if (fsync()) {
+    LW_TRY((*created)->sync_data());
+    LW_TRY(env_.files.sync_directory(identity_.directory));
+  }
   Change next = change();
   next.writer = *std::move(created);
   next.active_row = next.writer->info();

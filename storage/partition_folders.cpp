@@ -80,9 +80,7 @@ Result<std::string> PartitionFolders::move_away(const std::string& topic, std::i
   return to;
 }
 
-Result<> PartitionFolders::sync() {
-  return env_.reserve.with_reserve([&] { return env_.files.sync_directory(data_directory_); });
-}
+Result<> PartitionFolders::sync() { return env_.files.sync_directory(data_directory_); }
 
 void PartitionFolders::remove(const std::string& moved) {
   const auto removed = env_.files.remove_tree(moved);

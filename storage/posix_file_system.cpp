@@ -35,6 +35,14 @@ Error failure(const char* call, const std::string& path, int error) {
                                    std::generic_category().message(error))};
 }
 
+/// Never kDiskFull, for which callers make room and try again: the pages are called clean by then,
+/// and the next sync says yes though they never reached the disk.
+Error sync_failure(const char* call, const std::string& path, int error) {
+  Error failed = failure(call, path, error);
+  failed.kind = ErrorKind::kStorage;
+  return failed;
+}
+
 /// Repeats `call` while a signal interrupts it.
 template <class Call>
 auto uninterrupted(Call call) -> decltype(call()) {
@@ -97,7 +105,7 @@ class PosixFile : public File {
 
   Result<> sync_data() override {
     // Not repeated on EINTR: a sync that did not say yes counts as failed.
-    if (::fdatasync(descriptor()) != 0) return failure("fdatasync", path_, errno);
+    if (::fdatasync(descriptor()) != 0) return sync_failure("fdatasync", path_, errno);
     return {};
   }
 
@@ -221,7 +229,7 @@ Result<> PosixFileSystem::create_directories(const std::string& directory) {
 Result<> PosixFileSystem::sync_directory(const std::string& directory) {
   const Descriptor opened(open_descriptor(directory, O_RDONLY | O_DIRECTORY));
   if (opened.number() < 0) return failure("open", directory, errno);
-  if (::fsync(opened.number()) != 0) return failure("fsync", directory, errno);
+  if (::fsync(opened.number()) != 0) return sync_failure("fsync", directory, errno);
   return {};
 }
 

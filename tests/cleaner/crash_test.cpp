@@ -113,6 +113,30 @@ TEST(Crash, APassThatFailsAtAnyCallGoesOnAfterItsQuarantine) {
   EXPECT_EQ(broker.read("t").size(), 2U);
 }
 
+/// A disk that is full when it takes pages at last (delayed allocation, a quota) fails the sync,
+/// and the next sync of the same file says yes: its pages are called clean.
+TEST(Crash, WhatCouldNotBeSyncedNeverTakesThePlaceOfItsSources) {
+  for (std::uint64_t n = 1;; ++n) {
+    SCOPED_TRACE("sync " + std::to_string(n) + " fails");
+    StoreFixture broker;
+    broker.options.limits.disk_reserve_bytes = kMebibyte;
+    ASSERT_TRUE(broker.start());
+    fill(broker);
+    broker.calls.on_failed_sync([&](const std::string& path) { broker.files.lose_unsynced(path); });
+    broker.calls.clear();
+    broker.calls.fail_call(test::CallKind::kSyncData, n, ErrorKind::kDiskFull);
+    broker.run_due();
+    const bool reached = broker.calls.count(test::CallKind::kSyncData) >= n;
+    broker.cleaner.reset();
+    broker.store.reset();
+    broker.files.crash(n, CrashKind::kPower, {.unsynced = test::Unsynced::kDropped});
+    ASSERT_TRUE(broker.start()) << broker.lines.back();
+    expect_invariants(broker);
+    EXPECT_TRUE(broker.log("t").view().damaged.empty());
+    if (HasFailure() || !reached) break;
+  }
+}
+
 TEST(Crash, AnExpiredMarkerDoesNotBringItsValueBack) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -24,6 +24,7 @@
 #include "tests/support/batches.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/memory_file_system.h"
+#include "tests/support/recording_file_system.h"
 
 namespace lastword::test {
 
@@ -39,6 +40,7 @@ class StoreFixture {
 
   ManualClock clock{};
   MemoryFileSystem files{&clock};
+  RecordingFileSystem calls{files};  // what the store gets: for calls that fail
   BrokerOptions options{};
   std::vector<std::string> lines{};  // of the operator's log; see note()
   std::unique_ptr<storage::TopicStore> store{};
@@ -47,7 +49,7 @@ class StoreFixture {
   /// False if a crash point was reached on the way.
   bool start() {
     auto opened = storage::TopicStore::open(
-        files, clock, options, [this](storage::Severity, const std::string& line) { note(line); });
+        calls, clock, options, [this](storage::Severity, const std::string& line) { note(line); });
     if (!opened) return note(opened.error().text), false;
     store = std::move(*opened);
     store->load(1);
