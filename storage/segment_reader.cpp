@@ -86,9 +86,13 @@ Result<std::optional<BatchAt>> SegmentReader::next() {
   return std::optional<BatchAt>(found);
 }
 
+bool SegmentReader::follows(const BatchHeader& header) const {
+  return plausible(header) && header.base_offset > last_offset_ &&
+         header.last_offset() <= range_.last_offset;
+}
+
 bool SegmentReader::fits(const BatchHeader& header, std::uint64_t position) const {
-  return plausible(header) && header.size_bytes() <= left(position) &&
-         header.base_offset > last_offset_ && header.last_offset() <= range_.last_offset;
+  return follows(header) && header.size_bytes() <= left(position);
 }
 
 /// Up to `bytes_wanted` bytes at `position`; fewer where the range or the file ends.
@@ -139,14 +143,17 @@ Result<std::uint64_t> SegmentReader::skip_damage() {
 }
 
 /// Goes from header to header by their lengths until a good batch or the end of the range;
-/// position() if they lead nowhere.
+/// position() if they lead nowhere. A torn tail is where the range ends.
 Result<std::uint64_t> SegmentReader::follow_lengths() {
   std::uint64_t at = position_;
   while (true) {
     auto front = peek(at, kBatchHeaderBytes);
     if (!front) return front.take_error();
     const auto header = read_batch_header(*front);
-    if (!header || !plausible(*header) || header->size_bytes() > left(at)) return position_;
+    if (!header || !plausible(*header)) return position_;
+    if (header->size_bytes() > left(at)) {
+      return range_.may_be_torn && follows(*header) ? range_.to : position_;
+    }
     if (at != position_ && fits(*header, at)) {
       auto holds = crc_holds_at(*header, at);
       if (!holds) return holds.take_error();

@@ -33,6 +33,9 @@ class SegmentReader {
     // CRC does not cover a batch's base offset.
     Offset first_offset = 0;
     Offset last_offset = std::numeric_limits<Offset>::max();
+    /// The last write may be torn: bytes that begin as the next batch and claim more than there is
+    /// are its beginning, and no batch is looked for in them.
+    bool may_be_torn = false;
 
     /// The first `to` bytes of the segment that begins at `base_offset`, and the offsets that may
     /// be in it.
@@ -52,10 +55,12 @@ class SegmentReader {
   /// Looks behind position() for the next place at which a good batch with a higher offset starts;
   /// goes there and returns it, or the end of the range if there is none. Where the damaged batch's
   /// own length leads to a good batch that is the place: a value inside it may look like a batch.
+  /// A torn tail ends the range, see Range::may_be_torn.
   Result<std::uint64_t> skip_damage();
 
  private:
   std::uint64_t left(std::uint64_t position) const { return range_.to - position; }
+  bool follows(const BatchHeader& header) const;
   bool fits(const BatchHeader& header, std::uint64_t position) const;
   Result<ByteView> peek(std::uint64_t position, std::size_t bytes_wanted);
   Result<bool> crc_holds_at(const BatchHeader& header, std::uint64_t position);

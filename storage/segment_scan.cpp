@@ -71,13 +71,13 @@ Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, cons
   Bytes scratch;
   const SegmentInfo start = writer.info();
   const std::uint64_t to = std::min<std::uint64_t>(scan.to, kRelativeMax);
-  SegmentReader reader(
-      *file,
-      {.from = start.size_bytes,
-       .to = to,
-       .first_offset = std::max(start.last_offset + 1, start.base_offset),
-       .last_offset = std::min(scan.last_offset, start.base_offset + kRelativeMax)},
-      buffer);
+  SegmentReader reader(*file,
+                       {.from = start.size_bytes,
+                        .to = to,
+                        .first_offset = std::max(start.last_offset + 1, start.base_offset),
+                        .last_offset = std::min(scan.last_offset, start.base_offset + kRelativeMax),
+                        .may_be_torn = !scan.keep_tail},
+                       buffer);
   for (;;) {
     auto batch = reader.next();
     if (!batch && batch.error().kind != ErrorKind::kDamaged) return batch.take_error();

@@ -69,6 +69,21 @@ TEST_F(LogRecoveryTest, CutsATornTail) {
   EXPECT_EQ(append("k").base_offset, 3);
 }
 
+// A record's value may be a batch, of a mirrored log for example.
+TEST_F(LogRecoveryTest, AValueInATornTailIsNotTakenForABatch) {
+  fill(0, 3);
+  const Bytes whole = memory.content(path(0));
+  const Bytes value = batch({.base_offset = 1000, .records = {{.key = "k", .value = "inner"}}});
+  const Bytes torn =
+      batch({.base_offset = 3,
+             .records = {{.key = "a", .value = to_text(value)}, {.key = "b", .value = "1"}}});
+  append_to_file(path(0), Bytes(torn.begin(), torn.end() - 1));
+  reopen();
+  EXPECT_EQ(log->offsets().log_end, 3);
+  EXPECT_EQ(memory.content(path(0)), whole);
+  EXPECT_TRUE(log->view().damaged.empty());
+}
+
 TEST_F(LogRecoveryTest, WhatIsReadableAfterAnUncleanStopIsSyncedFirst) {
   append("a");
   crash_and_open(CrashKind::kProcess);

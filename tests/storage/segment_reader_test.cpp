@@ -224,6 +224,28 @@ TEST(SegmentReader, DoesNotTakeAValueForABatch) {
   EXPECT_EQ(read_all(worse.bytes).offsets, (std::vector<Offset>{0}));
 }
 
+TEST(SegmentReader, LooksForNoBatchInATornTail) {
+  const Bytes inner = batch_at(1'000'000);
+  Log log = Log::of(2);
+  log.add(batch({.base_offset = 2, .records = {{"k", test::to_text(inner)}, {"k", "v"}}}));
+  log.bytes.pop_back();
+  const std::uint64_t size = log.bytes.size();
+  EXPECT_EQ(read_all(log.bytes).offsets, (std::vector<Offset>{0, 1, 1'000'000}));
+  Found found = read_all(log.bytes, SegmentReader::Range{.to = size, .may_be_torn = true});
+  EXPECT_EQ(found.offsets, offsets(0, 2));
+  ASSERT_EQ(found.damage.size(), 1u);
+  EXPECT_EQ(found.damage[0], std::pair(log.positions[2], size));
+
+  // One that does not ascend is no beginning of the next batch.
+  Log junk = Log::of(2);
+  Bytes lie = batch_at(1);
+  lie[10] = std::byte{0x7f};
+  junk.add(lie);
+  junk.add(batch_at(2));
+  found = read_all(junk.bytes, SegmentReader::Range{.to = junk.bytes.size(), .may_be_torn = true});
+  EXPECT_EQ(found.offsets, offsets(0, 3));
+}
+
 TEST(SegmentReader, BelievesNoLength) {
   // A header that claims a gigabyte, in a range that has it.
   Log log = Log::of(1);
