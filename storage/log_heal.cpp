@@ -180,9 +180,10 @@ void Log::Impl::remove_behind(const Source& source) {
 
 Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWriter> writer,
                                 bool whole) {
-  LW_TRY(fill_up_to(before.offsets.high_watermark, *writer));
+  LW_TRY(env_.reserve.with_reserve(
+      [&] { return fill_up_to(before.offsets.high_watermark, *writer); }));
   LW_TRY(writer->sync_data());
-  LW_TRY(writer->save_indexes(true));
+  LW_TRY(env_.reserve.with_reserve([&] { return writer->save_indexes(true); }));
   LW_TRY(env_.files.sync_directory(identity_.directory));
   writer->publish();
   const SegmentInfo active = writer->info();

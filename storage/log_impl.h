@@ -120,7 +120,7 @@ class Log::Impl {
   static SegmentInfo durable_segment(const State& state);
   std::vector<Source> sources_behind(const SegmentInfo& durable) const REQUIRES(append_mutex_);
   Result<bool> copy_behind(const Source& source, SegmentWriter& into);
-  Result<> fill_up_to(Offset end, SegmentWriter& into) REQUIRES(append_mutex_);
+  Result<> fill_up_to(Offset end, SegmentWriter& into);
   Result<ProducerState> producers_of(const Change& healed) const REQUIRES(append_mutex_);
   void remove_behind(const Source& source);
   Result<> heal_locked() REQUIRES(append_mutex_);

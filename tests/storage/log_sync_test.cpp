@@ -205,6 +205,27 @@ TEST_F(LogSyncTest, FencesEvenIfTheFenceCannotBeWrittenDown) {
   EXPECT_EQ(records().size(), 2u);
 }
 
+TEST_F(LogSyncTest, HealsWithWhateverRoomTheDiskHas) {
+  for (std::uint64_t room = 0; room < 4000; room += 50) {
+    SCOPED_TRACE(testing::Message() << room << " bytes of room");
+    LogFixture disk;
+    disk.options.index_interval_bytes = 0;
+    disk.reserve_bytes = 1 << 20;
+    disk.start();
+    disk.open();
+    disk.append("a");
+    disk.sync();
+    for (int i = 0; i < 10; ++i) disk.append("b", std::string(100, 'v'));
+    disk.files.fail_syncs(".log");
+    EXPECT_FALSE(disk.log->sync());
+    disk.files.let_sync();
+    disk.memory.limit_space(disk.memory.space_used() + room);
+    auto healed = disk.log->heal();
+    ASSERT_TRUE(healed) << healed.error().text;
+    EXPECT_EQ(healed->high_watermark, 11);
+  }
+}
+
 TEST_F(LogSyncTest, ClosedAndOpenedCleanlyItReadsNoSegment) {
   for (int i = 0; i < 5; ++i) {
     append(produced(i));
