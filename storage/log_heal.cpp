@@ -19,7 +19,9 @@ Result<Offsets> Log::Impl::heal() {
   Lock sync_lock(sync_mutex_);
   Lock append_lock(append_mutex_);
   LW_TRY(usable());
-  if (offsets().fenced) LW_TRY(heal_locked());
+  if (!offsets().fenced) return offsets();
+  LW_TRY(settle_fence());
+  LW_TRY(heal_locked());
   return offsets();
 }
 

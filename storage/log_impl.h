@@ -105,6 +105,7 @@ class Log::Impl {
   Result<> sync_everything() REQUIRES(append_mutex_);
   Result<> save_checkpoint(bool sync_indexes) REQUIRES(append_mutex_);
   void fence() REQUIRES(append_mutex_);
+  Result<> settle_fence() REQUIRES(append_mutex_);
 
   // log_replace.cpp
   Result<> replace_locked(const CleanedSegments& cleaned, const std::vector<SegmentInfo>& gone)

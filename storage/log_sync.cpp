@@ -130,9 +130,19 @@ void Log::Impl::fence() {
   report(Severity::kError, "a sync failed: no writes until the offsets from " +
                                std::to_string(durable_end) + " to " + std::to_string(log_end) +
                                " are copied to a new file");
-  if (auto saved = commit(std::move(next)); !saved) {
-    report(Severity::kError, "the fence could not be written down: " + saved.error().text);
-  }
+  // Whether or not it can be written down now, each later manifest tells of it.
+  adopt(std::move(next), {});
+  manifest_in_doubt_ = true;
+  static_cast<void>(settle_fence());
+}
+
+/// A process that ends before the manifest tells of the fence leaves a start that believes what it
+/// finds.
+Result<> Log::Impl::settle_fence() {
+  auto settled = settle_manifest();
+  if (settled) return {};
+  report(Severity::kError, "the fence could not be written down: " + settled.error().text);
+  return Error{ErrorKind::kFenced, settled.error().text};
 }
 
 Result<> Log::Impl::save_checkpoint(bool sync_indexes) {
@@ -175,7 +185,9 @@ Result<> Log::Impl::close() {
   const bool unchanged = !manifest_in_doubt_ && committed_.active_row == writer.info() &&
                          committed_.manifest.recovery_point == now.log_end;
   // A fenced log is left as the manifest says: the next start heals it.
-  if (!now.fenced) {
+  if (now.fenced) {
+    saved = settle_fence();
+  } else {
     saved = env_.reserve.with_reserve([&] { return writer.trim(); });
     if (saved && !unchanged) saved = save_checkpoint(true);
   }

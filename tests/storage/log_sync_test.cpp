@@ -205,6 +205,57 @@ TEST_F(LogSyncTest, FencesEvenIfTheFenceCannotBeWrittenDown) {
   EXPECT_EQ(records().size(), 2u);
 }
 
+TEST_F(LogSyncTest, AFenceThatCouldNotBeWrittenDownIsInEachLaterManifest) {
+  append("a");
+  sync();
+  append("b");
+  files.fail_syncs();
+  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  files.let_sync();
+  ASSERT_TRUE(log->drop_before(1));
+  crash_and_open(CrashKind::kProcess);
+  EXPECT_EQ(offsets_read(1), (std::vector<Offset>{1}));
+  crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+  EXPECT_EQ(offsets_read(1), (std::vector<Offset>{1}));
+}
+
+TEST_F(LogSyncTest, AHealWritesTheFenceDownFirst) {
+  append("a");
+  sync();
+  append("b");
+  files.fail_syncs();
+  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  files.let_sync();
+  files.fail_syncs(".log");
+  EXPECT_FALSE(log->heal());
+  files.let_sync();
+  crash_and_open(CrashKind::kProcess);
+  crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+  EXPECT_EQ(records().size(), 2u);
+}
+
+TEST_F(LogSyncTest, ItIsNotClosedWellBeforeItsFenceIsWrittenDown) {
+  append("a");
+  sync();
+  append("b");
+  files.fail_syncs();
+  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  EXPECT_FALSE(log->close());
+}
+
+TEST_F(LogSyncTest, ClosedItHasItsFenceWrittenDown) {
+  append("a");
+  sync();
+  append("b");
+  files.fail_syncs();
+  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  files.let_sync();
+  close();
+  reopen();
+  crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+  EXPECT_EQ(records().size(), 2u);
+}
+
 TEST_F(LogSyncTest, HealsWithWhateverRoomTheDiskHas) {
   for (std::uint64_t room = 0; room < 4000; room += 50) {
     SCOPED_TRACE(testing::Message() << room << " bytes of room");
