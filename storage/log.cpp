@@ -74,6 +74,7 @@ Log::Impl::Impl(const Environment& env, Identity identity,
                 .active_row = recovered.active_row,
                 .behind_fence = std::move(recovered.behind_fence)};
   committed_.writer->publish();
+  manifest_in_doubt_ = recovered.manifest_unsaved;
   Lock lock(state_mutex_);
   options_ = std::move(options);
   const Manifest& manifest = committed_.manifest;

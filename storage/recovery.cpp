@@ -29,9 +29,14 @@ Result<> Recovery::run() {
                  directory_ + ": the manifest has offsets that no log reaches"};
   }
   LW_TRY(remove_unlisted());
-  LW_TRY(manifest_.fence ? open_fenced() : open_whole());
-  LW_TRY(load_producer_state());
-  return manifest_.fence || !changed_ ? Result<>() : save();
+  if (manifest_.fence) return open_fenced();
+  Manifest listed = manifest_;
+  LW_TRY(open_whole());
+  if (!changed_) return {};
+  if (auto synced = sync_found(); !synced) {
+    return open_behind_new_fence(std::move(listed), synced.take_error());
+  }
+  return save();
 }
 
 /// Far from where adding to one would overflow.
@@ -117,16 +122,14 @@ Result<> Recovery::load_producer_state() {
 }
 
 /// Readable at start means synced at start.
+Result<> Recovery::sync_found() {
+  for (const auto& writer : rescanned_) LW_TRY(writer->sync_data());
+  return writer_->sync_data();
+}
+
 Result<> Recovery::save() {
   const bool sync = env_.durability == Durability::kFsync;
-  for (const auto& writer : rescanned_) {
-    LW_TRY(writer->sync_data());
-    LW_TRY(writer->save_indexes(sync));
-  }
-  if (auto synced = writer_->sync_data(); !synced) {
-    write_fence();
-    return synced;
-  }
+  for (const auto& writer : rescanned_) LW_TRY(writer->save_indexes(sync));
   LW_TRY(writer_->save_indexes(sync));
   auto snapshot = save_producers(env_, directory_, producers_, log_end_);
   if (!snapshot) return snapshot.take_error();
@@ -145,14 +148,59 @@ Result<> Recovery::save() {
   return {};
 }
 
-/// The next attempt must not believe what it reads behind the recovery point: a copy of it will be
-/// synced instead.
-void Recovery::write_fence() {
-  auto saved = load_manifest(env_, directory_);
-  if (!saved || saved->segments.back().base_offset > saved->recovery_point) return;
-  saved->fence = Fence{saved->recovery_point, saved->segments.back().size_bytes};
-  if (auto done = save_manifest(env_, directory_, *saved); !done) {
-    report(Severity::kError, "the fence could not be written down: " + done.error().text);
+/// Nothing that was found may be believed where it is: begins anew in front of it. The log holds
+/// the fence from the beginning, so that it counts even if it cannot be written down.
+Result<> Recovery::open_behind_new_fence(Manifest listed, Error why) {
+  const auto fence = new_fence();
+  if (!fence) return Error(fence.error());
+  if (!*fence) return why;
+  report(Severity::kError, why.text + ": nothing at or behind offset " +
+                               std::to_string((*fence)->durable_end) + " is trusted in place");
+  manifest_ = std::move(listed);
+  manifest_.fence = **fence;
+  manifest_unsaved_ = true;
+  closed_.clear();
+  rescanned_.clear();
+  return open_fenced();
+}
+
+/// At the recovery point or, if that lies in front of it, at the first file whose bytes were
+/// scanned; empty if none of the listed ones was.
+Result<std::optional<Fence>> Recovery::new_fence() const {
+  const auto scanned = [&](const SegmentInfo& row) {
+    return same_file(writer_->info(), row) ||
+           std::any_of(rescanned_.begin(), rescanned_.end(),
+                       [&](const auto& writer) { return same_file(writer->info(), row); });
+  };
+  const auto row = std::find_if(rows_.begin(), rows_.end(), scanned);
+  if (row == rows_.end()) return std::optional<Fence>();
+  const Offset recovery_point = manifest_.recovery_point;
+  if (row->base_offset > recovery_point) return std::optional(Fence{row->base_offset, 0});
+  // Only the last row says where the recovery point lies in its file.
+  if (row + 1 == rows_.end()) return std::optional(Fence{recovery_point, row->size_bytes});
+  const auto position = position_of(recovery_point, *row);
+  if (!position) return Error(position.error());
+  return std::optional(Fence{recovery_point, *position});
+}
+
+/// Of the first batch that ends at or behind `offset`, or behind the last one.
+Result<std::uint64_t> Recovery::position_of(Offset offset, const SegmentInfo& row) const {
+  auto file = env_.cache.open(segment_path(directory_, row));
+  if (!file) return file.take_error();
+  const auto size_bytes = (*file)->size_bytes();
+  if (!size_bytes) return Error(size_bytes.error());
+  Bytes buffer;
+  SegmentReader reader(
+      *file,
+      SegmentReader::Range::of_segment(row.base_offset, std::min(*size_bytes, row.size_bytes)),
+      buffer);
+  for (;;) {
+    auto batch = reader.next();
+    if (batch && !*batch) return reader.position();
+    if (batch && (*batch)->header.last_offset() >= offset) return (*batch)->position;
+    if (batch) continue;
+    if (batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
+    if (auto skipped = reader.skip_damage(); !skipped) return skipped;
   }
 }
 

@@ -24,10 +24,12 @@ struct Recovered {
   std::vector<SegmentInfo> behind_fence{};  // segments behind the fenced one
   ProducerState producers;
   Offset log_end = 0;
+  bool manifest_unsaved = false;  // of a fenced log: the one on disk does not tell all of it
 };
 
 /// Makes the partition if there is none. Running it again after a failure or a crash is safe. With
-/// a fence in the manifest the writer stands at the durable end, and what lies behind is untouched.
+/// a fence, in the manifest or because a sync of what was found has failed, the writer stands at
+/// the durable end, and what lies behind is untouched.
 Result<Recovered> recover(const Environment& env, const Log::Identity& identity,
                           const TopicOptions& options);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ class Recovery {
             .active_row = active_row_,
             .behind_fence = std::move(behind_fence_),
             .producers = std::move(producers_),
-            .log_end = log_end_};
+            .log_end = log_end_,
+            .manifest_unsaved = manifest_unsaved_};
   }
 
  private:
@@ -53,8 +55,11 @@ class Recovery {
   Result<> begin_segment(Offset base_offset);
   Result<> open_fenced();
   Result<> load_producer_state();
+  Result<> sync_found();
   Result<> save();
-  void write_fence();
+  Result<> open_behind_new_fence(Manifest listed, Error why);
+  Result<std::optional<Fence>> new_fence() const;
+  Result<std::uint64_t> position_of(Offset offset, const SegmentInfo& row) const;
 
   /// Whether whatever was acknowledged or shown was synced first.
   bool fsync_held() const {
@@ -89,6 +94,7 @@ class Recovery {
   ProducerState producers_{0, 0};
   Offset log_end_ = 0;
   bool changed_ = false;
+  bool manifest_unsaved_ = false;
 };
 
 }  // namespace lastword::storage

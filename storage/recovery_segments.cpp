@@ -44,7 +44,7 @@ Result<> Recovery::open_whole() {
     changed_ = true;
   }
   changed_ = changed_ || manifest_.recovery_point != log_end_;
-  return {};
+  return load_producer_state();
 }
 
 Result<> Recovery::open_closed(const SegmentInfo& row) {
@@ -235,7 +235,7 @@ Result<> Recovery::open_fenced() {
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
   log_end_ = fence.durable_end;
-  return {};
+  return load_producer_state();
 }
 
 }  // namespace lastword::storage
