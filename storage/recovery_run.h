@@ -54,6 +54,7 @@ class Recovery {
   Result<std::unique_ptr<SegmentWriter>> resume(const SegmentInfo& row, std::uint64_t size_bytes);
   Result<> begin_segment(Offset base_offset);
   Result<> open_fenced();
+  void raise_leader_epoch();
   Result<> load_producer_state();
   Result<> sync_found();
   Result<> save();

@@ -36,15 +36,17 @@ Result<> Recovery::open_whole() {
     LW_TRY(begin_segment(reached));
     log_end_ = reached;
   }
-  if (env_.raise_leader_epoch) {
-    auto& epochs = manifest_.leader_epochs;
-    const std::int32_t next = epochs.empty() ? 0 : epochs.back().epoch + 1;
-    if (!epochs.empty() && epochs.back().start_offset >= log_end_) epochs.pop_back();
-    epochs.push_back({next, log_end_});
-    changed_ = true;
-  }
+  if (env_.raise_leader_epoch) raise_leader_epoch();
   changed_ = changed_ || manifest_.recovery_point != log_end_;
   return load_producer_state();
+}
+
+void Recovery::raise_leader_epoch() {
+  auto& epochs = manifest_.leader_epochs;
+  const std::int32_t next = epochs.empty() ? 0 : epochs.back().epoch + 1;
+  while (!epochs.empty() && epochs.back().start_offset >= log_end_) epochs.pop_back();
+  epochs.push_back({next, log_end_});
+  changed_ = true;
 }
 
 Result<> Recovery::open_closed(const SegmentInfo& row) {
@@ -235,6 +237,12 @@ Result<> Recovery::open_fenced() {
   if (!scanned) return scanned.take_error();
   for (const DamagedRange& range : scanned->damaged) note_damage(range, row);
   log_end_ = fence.durable_end;
+  if (env_.raise_leader_epoch) {
+    raise_leader_epoch();
+    manifest_unsaved_ = true;
+  }
+  // What is appended below it would be in no key map.
+  manifest_.clean_end = std::min(manifest_.clean_end, log_end_);
   return load_producer_state();
 }
 

@@ -426,5 +426,31 @@ TEST_F(LogSyncOsTest, AStartWhoseSyncFailsBelievesNoSegmentInPlace) {
   }
 }
 
+TEST_F(LogSyncOsTest, AMachineThatWentDownWhileFencedIsToldByALeaderEpoch) {
+  append("a");
+  sync();
+  append("b");
+  append("c");
+  roll();
+  EXPECT_EQ(records().size(), 3u);
+  ASSERT_TRUE(log->set_clean_end(3));
+  files.fail_syncs(".log");
+  EXPECT_FALSE(log->sync());
+  raise_leader_epoch = true;
+  crash_and_open(CrashKind::kPower, {.unsynced = Unsynced::kDropped});
+  EXPECT_TRUE(log->offsets().fenced);
+  EXPECT_EQ(log->offsets().leader_epoch, 1);
+  EXPECT_EQ(log->view().clean_end, 1);
+  raise_leader_epoch = false;  // the next start is of the same boot
+  crash_and_open(CrashKind::kProcess);
+  EXPECT_EQ(log->offsets().leader_epoch, 1);
+  files.let_sync();
+  ASSERT_TRUE(log->heal());
+  EXPECT_EQ(append("d").base_offset, 1);
+  EXPECT_EQ(log->end_of_epoch(0).end_offset, 1);
+  EXPECT_EQ(log->leader_epoch_at(1), 1);
+  EXPECT_EQ(log->view().clean_end, 1);
+}
+
 }  // namespace
 }  // namespace lastword::test
