@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged ranges: found by readers, told by passes, listed in the manifest, skipped from then on.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "storage/file_cache.h"
@@ -13,6 +14,26 @@ bool contains(const DamagedRange& outer, const DamagedRange& inner) {
   return outer.segment_base_offset == inner.segment_base_offset &&
          outer.segment_generation == inner.segment_generation && outer.position <= inner.position &&
          outer.position + outer.length_bytes >= inner.position + inner.length_bytes;
+}
+
+/// Where what may be lost begins, if the bytes at `trusted.from` are bad: a walk that began in the
+/// middle of the file does not know the offset in front of it.
+Result<Offset> first_offset_of(const File& file, const BatchWalk::Range& trusted,
+                               const std::vector<DamagedRange>& damaged, const SegmentInfo& info) {
+  if (trusted.from == 0) return trusted.first_offset;
+  for (const DamagedRange& known : damaged) {
+    if (belongs_to(known, info) && known.position + known.length_bytes == trusted.from) {
+      return std::max(trusted.first_offset, known.last_offset + 1);
+    }
+  }
+  std::array<std::byte, kBatchHeaderBytes> front{};
+  auto read = file.read_at(trusted.from, front);
+  if (!read) return read.take_error();
+  const auto header = read_batch_header(ByteView(front).first(*read));
+  const bool believable = header && plausible(*header) &&
+                          header->base_offset >= trusted.first_offset &&
+                          header->last_offset() <= trusted.last_offset;
+  return believable ? header->base_offset : trusted.first_offset;
 }
 
 }  // namespace
@@ -58,14 +79,16 @@ Result<> Log::Impl::remove_damage(const DamagedRange& range) {
 /// out with checksums where the damage begins and ends. Success: look again.
 Result<> Log::Impl::handle_bad_bytes(const Place& place, const std::shared_ptr<File>& file,
                                      const BatchWalk::Range& trusted) {
+  auto first_offset = first_offset_of(*file, trusted, *place.damaged, place.info);
+  if (!first_offset) return first_offset.take_error();
   Bytes buffer;
   SegmentReader reader(file,
                        {.from = trusted.from,
                         .to = trusted.to,
-                        .first_offset = trusted.first_offset,
+                        .first_offset = *first_offset,
                         .last_offset = trusted.last_offset},
                        buffer);
-  Offset last_good = trusted.first_offset - 1;
+  Offset last_good = *first_offset - 1;
   for (;;) {
     auto batch = reader.next();
     if (batch && *batch) {

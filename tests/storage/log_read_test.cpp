@@ -56,6 +56,21 @@ TEST_F(LogReadTest, ShowsNothingThatIsNotDurable) {
   EXPECT_TRUE(plan(1).ranges.empty());
 }
 
+TEST_F(LogReadTest, DamageInTheMiddleOfAFileIsToldWithItsOwnOffsets) {
+  options.index_interval_bytes = 0;
+  reopen();
+  fill(1, 10);
+  const std::size_t one = batch({.records = {{"key", std::string(40, 'v')}}}).size();
+  memory.damage(path(0), 5 * one + 70, Bytes{std::byte{0x55}});     // its header is good
+  memory.damage(path(0), 6 * one + 8, Bytes(20, std::byte{0x55}));  // this one's is not
+  static_cast<void>(plan(5, one + one / 2));
+  ASSERT_EQ(log->view().damaged.size(), 1u);
+  EXPECT_EQ(log->view().damaged[0].position, 5 * one);
+  EXPECT_EQ(log->view().damaged[0].first_offset, 5);
+  EXPECT_EQ(log->view().damaged[0].last_offset, 6);
+  EXPECT_EQ(plan(0, 5 * one).next_offset, 5) << "a reader would stand still";
+}
+
 TEST_F(LogReadTest, RefusesOffsetsOutsideTheLog) {
   fill(1, 3);
   ASSERT_TRUE(log->drop_before(3));
