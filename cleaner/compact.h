@@ -41,9 +41,6 @@ struct PassInput {
   std::int64_t map_bytes_max = 0;
   std::size_t decompressed_bytes_max = 0;
   Throttle& throttle;
-  /// Ranges that verify_damage() took out. The checksum of their whole file may be that of the bad
-  /// bytes, so it is not looked at.
-  std::vector<storage::DamagedRange> repaired{};
   std::function<bool()> cancelled{};  // asked before every batch
 };
 
@@ -60,8 +57,8 @@ struct PassOutcome {
 /// over segments whose earliest horizon is reached.
 PassOutcome run_pass(const PassInput& input, const Cleanability& what);
 
-/// Reads the damaged ranges of the log again and takes out those that are good now, which it adds
-/// to `repaired`. The first that still stands is the error (kDamaged).
-Result<> verify_damage(const PassInput& input, std::vector<storage::DamagedRange>& repaired);
+/// Reads the damaged ranges of the log again and takes out those that are good now. The first that
+/// still stands is the error (kDamaged).
+Result<> verify_damage(const PassInput& input);
 
 }  // namespace lastword::cleaner

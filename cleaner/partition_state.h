@@ -47,7 +47,6 @@ struct PartitionState {
   PassReport last_pass{};
   LastPass last{};
   std::optional<Quarantine> quarantine{};
-  std::vector<storage::DamagedRange> repaired{};  // since the last pass that succeeded
   TimestampMs retention_checked_ms = -1;
   TimestampMs retention_due_ms = kUnlimited;
   TimestampMs producers_expired_ms = -1;

@@ -119,11 +119,7 @@ Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
     if (!*more) return {};
     last_good_ = (*batch)->header.last_offset();
   }
-  const bool summed =
-      to == info.size_bytes &&
-      std::none_of(input_.repaired.begin(), input_.repaired.end(),
-                   [&](const DamagedRange& range) { return belongs_to(range, info); });
-  if (summed && checksum != info.checksum) {
+  if (to == info.size_bytes && checksum != info.checksum) {
     return Error{ErrorKind::kDamaged,
                  path + at_position(0) + offsets_text(info.base_offset, info.last_offset) +
                      ": the checksum of the whole file does not hold, though those of its batches "
@@ -155,7 +151,7 @@ Error Source::damaged(const SegmentPtr& segment, SegmentReader& reader, const Er
               offsets_text(range.first_offset, range.last_offset) + ": " + why.text};
 }
 
-Result<> verify_damage(const PassInput& input, std::vector<DamagedRange>& repaired) {
+Result<> verify_damage(const PassInput& input) {
   const storage::LogView view = input.log.view();
   for (const DamagedRange& range : view.damaged) {
     const SegmentInfo* const info = find_segment(view, range);
@@ -171,7 +167,6 @@ Result<> verify_damage(const PassInput& input, std::vector<DamagedRange>& repair
       }
     }
     LW_TRY(input.log.remove_damage(range));
-    repaired.push_back(range);
   }
   return {};
 }

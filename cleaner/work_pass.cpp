@@ -71,19 +71,13 @@ void Work::run(const Candidate& candidate) {
       .map_bytes_max = options.cleaner.memory_bytes / std::max(options.cleaner.threads, 1),
       .decompressed_bytes_max = static_cast<std::size_t>(options.limits.decompressed_bytes),
       .throttle = throttle_,
-      .repaired = state_of(*candidate.partition).repaired,
       .cancelled = [this, &candidate, &asked] {
         return cancelled_ || (asked++ % kBatchesBetweenLooks == 0 && !still_wanted(candidate));
       }};
   const std::int64_t started_ms = steady_ms();
   PassOutcome outcome;
   if (candidate.verify) {
-    std::vector<storage::DamagedRange> repaired = input.repaired;
-    if (auto verified = verify_damage(input, repaired); !verified) {
-      outcome.error = verified.take_error();
-    }
-    change_state(candidate.partition,
-                 [&](PartitionState& state) { state.repaired = std::move(repaired); });
+    if (auto verified = verify_damage(input); !verified) outcome.error = verified.take_error();
   } else {
     outcome = run_pass(input, candidate.cleanability);
   }
@@ -114,7 +108,6 @@ void Work::finish(const Candidate& candidate, const PassOutcome& outcome, std::i
       state.quarantine = quarantined(state.quarantine, *error, at_ms, candidate.view.options);
     } else if (!outcome.cancelled) {
       state.quarantine.reset();
-      if (!candidate.verify) state.repaired.clear();
     }
   });
   if (error) {

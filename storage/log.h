@@ -169,8 +169,10 @@ class Log {
   /// what it made. After any other failure that is the log's: the manifest on disk may list it.
   Result<> replace(const CleanedSegments& cleaned);
   Result<> set_clean_end(Offset clean_end);
-  /// Lists a damaged range found by a reader or a pass; or takes it out again after re-verifying.
+  /// Lists a damaged range found by a reader or a pass.
   Result<> add_damage(const DamagedRange& range);
+  /// Takes out a range whose bytes were verified to be good again. Its segment, which is closed
+  /// first if it is the active one, is summed up anew: the sum may be that of the bad bytes.
   Result<> remove_damage(const DamagedRange& range);
 
   /// Unlinks replaced and dropped files whose file.delete.delay.ms is over; the earliest moment at

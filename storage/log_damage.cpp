@@ -2,8 +2,10 @@
 // Damaged ranges: found by readers, told by passes, listed in the manifest, skipped from then on.
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
+#include "protocol/crc32c.h"
 #include "storage/file_cache.h"
 #include "storage/log_impl.h"
 
@@ -14,6 +16,24 @@ bool contains(const DamagedRange& outer, const DamagedRange& inner) {
   return outer.segment_base_offset == inner.segment_base_offset &&
          outer.segment_generation == inner.segment_generation && outer.position <= inner.position &&
          outer.position + outer.length_bytes >= inner.position + inner.length_bytes;
+}
+
+constexpr std::size_t kPieceBytes = 512u << 10;
+
+/// Of the first `size_bytes`, whatever they are.
+Result<std::uint32_t> checksum_of(const File& file, std::uint64_t size_bytes) {
+  Bytes piece(kPieceBytes);
+  std::uint32_t checksum = 0;
+  for (std::uint64_t at = 0; at < size_bytes;) {
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), size_bytes - at));
+    auto read = file.read_at(at, std::span(piece).first(wanted));
+    if (!read) return read.take_error();
+    if (*read == 0) return Error{ErrorKind::kDamaged, "a segment became shorter meanwhile"};
+    checksum = crc32c(ByteView(piece).first(*read), checksum);
+    at += *read;
+  }
+  return checksum;
 }
 
 /// Where what may be lost begins, if the bytes at `trusted.from` are bad: a walk that began in the
@@ -66,10 +86,30 @@ Result<> Log::Impl::add_damage(const DamagedRange& range) {
 }
 
 Result<> Log::Impl::remove_damage(const DamagedRange& range) {
+  if (belongs_to(range, view().active)) {
+    auto closed = close_active(std::nullopt);
+    if (!closed) return closed.take_error();
+  }
+  const auto is_its = [&](const SegmentPtr& segment) { return belongs_to(range, segment->info); };
+  const auto closed = view().closed;
+  const auto found = std::find_if(closed->begin(), closed->end(), is_its);
+  SegmentPtr repaired;
+  if (found != closed->end()) {
+    auto file = env_.cache.open(path_of((*found)->info));
+    if (!file) return file.take_error();
+    auto checksum = checksum_of(**file, (*found)->info.size_bytes);
+    if (!checksum) return checksum.take_error();
+    Segment summed = **found;
+    summed.info.checksum = *checksum;
+    repaired = std::make_shared<Segment>(std::move(summed));
+  }
   Lock append_lock(append_mutex_);
   LW_TRY(usable());
   Change next = change();
   if (std::erase(next.manifest.damaged, range) == 0) return {};
+  auto segments = std::make_shared<SegmentList>(*next.closed);
+  if (repaired) std::replace_if(segments->begin(), segments->end(), is_its, repaired);
+  next.closed = std::move(segments);
   report(Severity::kInfo, "offsets " + std::to_string(range.first_offset) + " to " +
                               std::to_string(range.last_offset) + " are good again");
   return commit(std::move(next));

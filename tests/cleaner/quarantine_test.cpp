@@ -169,5 +169,44 @@ TEST_F(InQuarantine, ARangeThatWasBadWhenItsSegmentWasSummedUpIsCleanedAfterItsR
   EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{2}));
 }
 
+/// A segment in which nothing goes is not written again: its row must tell of the good bytes.
+TEST_F(InQuarantine, AfterARepairEveryLaterPassGoesOnToo) {
+  for (const bool while_active : {true, false}) {
+    SCOPED_TRACE(while_active ? "repaired while active" : "repaired once closed");
+    const std::string name = while_active ? "x" : "y";
+    broker.create(name, fast_compacted());
+    for (const char* key : {"a", "b", "c"}) broker.put(name, key, "1");
+    const std::string path =
+        storage::path_in(broker.log(name).identity().directory,
+                         storage::segment_file_name({0, 0, storage::SegmentFile::kLog}));
+    const Bytes good = broker.files.content(path);
+    const std::uint64_t second = read_batch_header(good)->size_bytes();
+    broker.crash(CrashKind::kProcess);
+    broker.files.damage(path, second + 30, test::to_bytes("garbage"));
+    ASSERT_TRUE(broker.start());
+    ASSERT_EQ(broker.log(name).view().damaged.size(), 1U);
+    const auto repair_file = [&] {
+      broker.files.damage(path, 0, ByteView(good).first(second * 2));
+    };
+    if (while_active) repair_file();
+    broker.advance(1000);
+    repair_file();
+    broker.advance(kMinuteMs);
+    EXPECT_TRUE(broker.report(name).quarantine_reason.empty());
+    EXPECT_EQ(broker.offsets_left(name), (std::vector<Offset>{0, 1, 2}));
+    for (int i = 0; i < 2; ++i) {
+      broker.put(name, "d", std::to_string(i));
+      broker.advance(kMinuteMs);
+      EXPECT_EQ(broker.report(name).quarantine_reason, "");
+    }
+    EXPECT_EQ(broker.offsets_left(name), (std::vector<Offset>{0, 1, 2, 4}));
+    broker.stop();
+    ASSERT_TRUE(broker.start());
+    broker.put(name, "d", "2");
+    broker.advance(kMinuteMs);
+    EXPECT_EQ(broker.report(name).quarantine_reason, "");
+  }
+}
+
 }  // namespace
 }  // namespace lastword::cleaner
