@@ -122,7 +122,8 @@ class Log {
 
   /// Batches at or behind `from`, below the high watermark. Empty ranges at the high watermark;
   /// kOffsetOutOfRange outside [log start, log end]. An offset in a gap is answered with the next
-  /// batch. May wait for the disk.
+  /// batch; where none is left, with one that is made for the answer and holds no records, so that
+  /// every reader gets to the high watermark. May wait for the disk.
   Result<ReadPlan> read(Offset from, const ReadLimits& limits) const;
 
   /// Never blocks.

@@ -106,11 +106,7 @@ Result<bool> Log::Impl::copy_behind(const Source& source, SegmentWriter& into) {
 Result<> Log::Impl::fill_up_to(Offset end, SegmentWriter& into) {
   const Offset from = into.info().last_offset + 1;
   if (from >= end) return {};
-  BatchHeader header;
-  header.base_offset = from;
-  header.last_offset_delta = static_cast<std::int32_t>(std::min(end - from, kRelativeMax) - 1);
-  header.leader_epoch = offsets().leader_epoch;
-  const Bytes batch = make_empty_batch(header);
+  const Bytes batch = gap_batch(from, end, offsets().leader_epoch);
   const auto written = read_batch_header(batch);
   LW_CHECK(written.has_value());
   report(Severity::kError,

@@ -137,6 +137,9 @@ class Log::Impl {
                                    Offset from);
   Result<bool> read_segment(const Place& place, Offset from, const ReadLimits& limits,
                             ReadPlan& plan);
+  /// A batch without records that stands for the offsets [from, end), as far as one can.
+  static Bytes gap_batch(Offset from, Offset end, std::int32_t leader_epoch);
+  void plan_gap(Offset from, const ReadLimits& limits, ReadPlan& plan) const;
   struct Cut;
   Result<Cut> cut_run(const Place& place, const std::shared_ptr<File>& file, const Run& run,
                       std::uint64_t bytes_max);

@@ -12,6 +12,22 @@ namespace {
 
 constexpr std::size_t kRangesMax = 8;
 
+/// A batch that is in no file.
+class BatchInMemory : public ByteSource {
+ public:
+  explicit BatchInMemory(Bytes batch) : batch_(std::move(batch)) {}
+  Result<std::size_t> read_at(std::uint64_t position, std::span<std::byte> into) const override {
+    const ByteView left = ByteView(batch_).subspan(std::min<std::size_t>(position, batch_.size()));
+    const std::size_t count = std::min(into.size(), left.size());
+    std::copy_n(left.begin(), count, into.begin());
+    return count;
+  }
+  int descriptor() const override { return -1; }
+
+ private:
+  const Bytes batch_;
+};
+
 /// The first segment that may hold a batch at or behind `from`.
 template <class View>
 std::size_t first_segment(const View& view, Offset from) {
@@ -206,7 +222,26 @@ Result<bool> Log::Impl::read_segment(const Place& place, Offset from, const Read
     plan.next_offset = std::max(plan.next_offset, cut->next_offset);
     if (cut->end < run->to || plan.ranges.size() == kRangesMax) return false;
   }
-  return plan.size_bytes < limits.bytes_max;
+  return plan.ranges.empty() || plan.size_bytes < limits.bytes_max;
+}
+
+Bytes Log::Impl::gap_batch(Offset from, Offset end, std::int32_t leader_epoch) {
+  BatchHeader header;
+  header.base_offset = from;
+  header.last_offset_delta = static_cast<std::int32_t>(std::min(end - from, kRelativeMax) - 1);
+  header.leader_epoch = leader_epoch;
+  return make_empty_batch(header);
+}
+
+/// Nothing is left from `from` to the high watermark: what was there is damaged or lost. A reader
+/// that got no batch would ask for it again, for ever.
+void Log::Impl::plan_gap(Offset from, const ReadLimits& limits, ReadPlan& plan) const {
+  if (!limits.first_batch_whole && limits.bytes_max < kBatchHeaderBytes) return;
+  const Offset end = std::min(plan.offsets.high_watermark, from + kRelativeMax);
+  auto batch = std::make_shared<const BatchInMemory>(gap_batch(from, end, leader_epoch_at(from)));
+  plan.ranges.push_back({std::move(batch), 0, kBatchHeaderBytes});
+  plan.size_bytes = kBatchHeaderBytes;
+  plan.next_offset = end;
 }
 
 Result<ReadPlan> Log::Impl::read(Offset from, const ReadLimits& limits) {
@@ -223,8 +258,9 @@ Result<ReadPlan> Log::Impl::read(Offset from, const ReadLimits& limits) {
       if (view.info(i).last_offset < from) continue;
       auto more = read_segment(view.place(i), from, limits, plan);
       if (!more) return more.take_error();
-      if (!*more) break;
+      if (!*more) return plan;
     }
+    if (plan.ranges.empty()) plan_gap(from, limits, plan);
     return plan;
   });
 }

@@ -192,6 +192,22 @@ TEST(Fetch, EndsItsWaitWhenTheTopicIsDeleted) {
   EXPECT_EQ(finish_fetch(*reader, id).error_code, ErrorCode::kUnknownTopicOrPartition);
 }
 
+TEST(Fetch, GetsAReaderPastDamageToTheHighWatermark) {
+  ServerFixture server;
+  auto client = server.with_topic();
+  const std::string log = "/data/addresses-0/00000000000000000000.log";
+  produce(*client, one_record("k", "v"));
+  const std::size_t good_bytes = server.memory.content(log).size();
+  produce(*client, one_record("k", "lost"));
+  server.memory.damage(log, good_bytes, Bytes(kBatchHeaderBytes, std::byte{9}));
+  const auto partition = fetch(*client, {.offset = 1, .max_wait_ms = kLongWaitMs});
+  EXPECT_EQ(partition.error_code, ErrorCode::kNone);
+  EXPECT_TRUE(records_in(partition).empty());
+  const auto headers = headers_of(partition.records.view());
+  ASSERT_EQ(headers.size(), 1u);
+  EXPECT_EQ(headers[0].last_offset() + 1, partition.high_watermark);
+}
+
 TEST(Fetch, OffersNoSessions) {
   ServerFixture server;
   auto client = server.with_topic();

@@ -229,6 +229,41 @@ TEST_F(LogReadTest, GoesOnBehindASegmentWhoseFileIsGone) {
   EXPECT_EQ(log->view().damaged[0].last_offset, 5);
 }
 
+TEST_F(LogReadTest, AReaderGetsPastDamageAtTheEndByABatchWithoutRecords) {
+  fill(1, 5);
+  const std::size_t one = batch({.records = {{"key", std::string(40, 'v')}}}).size();
+  memory.damage(path(5), 3 * one + 16, Bytes(2 * one - 16, std::byte{9}));
+  EXPECT_EQ(records_of(read_all(0, one)).size(), 8u);
+  const ReadPlan gap = plan(8);
+  const auto headers = headers_of(bytes_of(gap));
+  ASSERT_EQ(headers.size(), 1u);
+  EXPECT_EQ(headers[0].base_offset, 8);
+  EXPECT_EQ(headers[0].last_offset(), 9);
+  EXPECT_EQ(headers[0].record_count, 0);
+  EXPECT_EQ(headers[0].leader_epoch, 0);
+  EXPECT_TRUE(crc_holds(bytes_of(gap)));
+  EXPECT_EQ(gap.next_offset, 10);
+  EXPECT_EQ(plan(9, 0).next_offset, 10) << "also when bytes are short";
+  auto strict = log->read(9, {.bytes_max = 60, .first_batch_whole = false});
+  ASSERT_TRUE(strict);
+  EXPECT_TRUE(strict->ranges.empty()) << "but not beyond a strict limit";
+  EXPECT_TRUE(plan(10).ranges.empty());
+}
+
+TEST_F(LogReadTest, AReaderGetsPastALostFileInFrontOfAnEmptyOne) {
+  fill(1, 3);
+  roll();
+  ASSERT_TRUE(memory.remove(path(3)));
+  cache->drop(path(3));
+  EXPECT_EQ(offsets_read(), (std::vector<Offset>{0, 1, 2}));
+  EXPECT_EQ(plan(3).next_offset, 6);
+  EXPECT_EQ(plan(3, 0).next_offset, 6);
+  EXPECT_EQ(headers_of(bytes_of(plan(4))).front().last_offset(), 5);
+  append("behind it");
+  sync();
+  EXPECT_EQ(headers_of(bytes_of(plan(4, 0))).front().base_offset, 6);
+}
+
 TEST_F(LogReadTest, EstimatesZeroBytesOnlyWhereThereIsNothing) {
   options.index_interval_bytes = 200;
   reopen();
