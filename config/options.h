@@ -91,6 +91,7 @@ struct Limits {
   std::int64_t disk_reserve_bytes = 16 * kMebibyte;  // kept for everything but produce
   std::int64_t partitions = 20000;                   // all topics together
   std::int64_t producer_ids = 10000;          // idempotent producers remembered per partition
+  std::int64_t producer_ids_total = 100000;   // the same, all partitions together
   std::int64_t loop_threads = 2;              // threads that serve connections
   std::int64_t disk_threads = 8;              // threads that wait for the disk
   std::int64_t shutdown_ms = 10 * kSecondMs;  // SIGTERM to exit

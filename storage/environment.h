@@ -16,8 +16,9 @@
 
 namespace lastword::storage {
 
-class FileCache;    // file_cache.h
-class DiskReserve;  // disk_reserve.h
+class FileCache;       // file_cache.h
+class DiskReserve;     // disk_reserve.h
+class ProducerBudget;  // producer_budget.h
 
 /// Lines for the operator; storage knows no logging library.
 enum class Severity { kInfo, kWarning, kError };
@@ -30,7 +31,8 @@ struct Environment {
   DiskReserve& reserve;
   Report report;
   Durability durability = Durability::kFsync;
-  std::int64_t producer_ids_max = 10000;
+  std::int64_t producer_ids_max = 10000;      // of one log
+  ProducerBudget* producer_budget = nullptr;  // of all logs together; null: no limit
   std::int64_t producer_id_expiration_ms = 24 * kHourMs;
   bool raise_leader_epoch = false;  // the machine went down unclean under durability os
 };

@@ -75,6 +75,7 @@ Log::Impl::Impl(const Environment& env, Identity identity,
                 .behind_fence = std::move(recovered.behind_fence)};
   committed_.writer->publish();
   manifest_in_doubt_ = recovered.manifest_unsaved;
+  producers_.count_in(env_.producer_budget);
   Lock lock(state_mutex_);
   options_ = std::move(options);
   const Manifest& manifest = committed_.manifest;
@@ -216,6 +217,7 @@ void Log::Impl::expire_producers(TimestampMs now) {
 void Log::Impl::abandon() {
   Lock sync_lock(sync_mutex_);
   Lock append_lock(append_mutex_);
+  producers_.clear();
   Lock lock(state_mutex_);
   state_.closed_down = true;
 }

@@ -226,6 +226,7 @@ Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWrit
     state.unsynced_records = 0;
   }));
   producers_ = *std::move(producers);
+  producers_.count_in(env_.producer_budget);
   {
     Lock lock(data_sync_mutex_);
     sync_failed_ = false;

@@ -191,6 +191,7 @@ Result<> Log::Impl::close() {
     saved = env_.reserve.with_reserve([&] { return writer.trim(); });
     if (saved && !unchanged) saved = save_checkpoint(true);
   }
+  producers_.clear();
   Lock lock(state_mutex_);
   state_.closed_down = true;
   return saved;

@@ -67,8 +67,28 @@ ProducerState::ProducerState(std::int64_t producers_max, std::int64_t expiration
   LW_CHECK(producers_max >= 0);
 }
 
+void ProducerState::Producer::add(const ProducerBatch& batch) {
+  if (count == recent.size()) {
+    std::move(recent.begin() + 1, recent.end(), recent.begin());
+    --count;
+  }
+  recent.at(count++) = batch;
+}
+
+void ProducerState::count_in(ProducerBudget* budget) {
+  share_ = ProducerShare(budget);
+  share_.add(static_cast<std::int64_t>(size()));
+  limit();
+}
+
+void ProducerState::clear() {
+  share_.add(-static_cast<std::int64_t>(size()));
+  producers_.clear();
+  by_last_offset_.clear();
+}
+
 bool ProducerState::expired(const Producer& producer, TimestampMs now) const {
-  const TimestampMs idle_ms = now - producer.batches.back().append_ms;
+  const TimestampMs idle_ms = now - producer.last().append_ms;
   return idle_ms >= expiration_ms_;
 }
 
@@ -88,13 +108,13 @@ Result<std::optional<ProducerBatch>> ProducerState::check(const BatchHeader& hea
     if (header.base_sequence == 0) return may_be_appended;
     return out_of_order(header, 0);
   }
-  for (const ProducerBatch& batch : producer.batches) {
+  for (const ProducerBatch& batch : producer.batches()) {
     if (batch.first_sequence == header.base_sequence &&
         batch.last_sequence == header.last_sequence()) {
       return std::optional<ProducerBatch>(batch);
     }
   }
-  const std::int32_t expected = following(producer.batches.back().last_sequence);
+  const std::int32_t expected = following(producer.last().last_sequence);
   if (header.base_sequence == expected) return may_be_appended;
   return out_of_order(header, expected);
 }
@@ -105,27 +125,29 @@ void ProducerState::note(const BatchHeader& header, TimestampMs append_ms) {
   const ProducerBatch batch = batch_of(header, append_ms);
   const auto [found, added] = producers_.try_emplace(header.producer_id);
   Producer& producer = found->second;
-  if (!added) {
-    const Offset known = producer.batches.back().last_offset;
+  if (added) {
+    share_.add(1);
+  } else {
+    const Offset known = producer.last().last_offset;
     if (batch.last_offset <= known) return;
     by_last_offset_.erase(known);
   }
-  if (producer.epoch != header.producer_epoch) producer.batches.clear();
+  if (producer.epoch != header.producer_epoch) producer.count = 0;
   producer.epoch = header.producer_epoch;
-  producer.batches.push_back(batch);
-  if (producer.batches.size() > kBatchesPerProducer) producer.batches.pop_front();
+  producer.add(batch);
   by_last_offset_[batch.last_offset] = header.producer_id;
   limit();
 }
 
 void ProducerState::limit() {
-  while (std::cmp_greater(producers_.size(), producers_max_)) {
+  while (std::cmp_greater(size(), producers_max_) || (size() > 1 && share_.exceeded())) {
     forget(producers_.find(by_last_offset_.begin()->second));
   }
 }
 
 void ProducerState::forget(Producers::iterator producer) {
-  by_last_offset_.erase(producer->second.batches.back().last_offset);
+  share_.add(-1);
+  by_last_offset_.erase(producer->second.last().last_offset);
   producers_.erase(producer);
 }
 
@@ -144,8 +166,8 @@ Bytes ProducerState::encode(Offset end) const {
   std::map<Offset, std::pair<std::int64_t, std::vector<ProducerBatch>>> rows;
   for (const auto& [producer_id, producer] : producers_) {
     std::vector<ProducerBatch> below;
-    std::copy_if(producer.batches.begin(), producer.batches.end(), std::back_inserter(below),
-                 [end](const ProducerBatch& batch) { return batch.last_offset < end; });
+    std::ranges::copy_if(producer.batches(), std::back_inserter(below),
+                         [end](const ProducerBatch& batch) { return batch.last_offset < end; });
     if (below.empty()) continue;
     const Offset last_offset = below.back().last_offset;
     rows[last_offset] = {producer_id, std::move(below)};
@@ -178,9 +200,9 @@ const char* ProducerState::read_producer(Reader& in, Offset end) {
     if (in.failed()) return "is shorter than its counts say";
     if (!possible(batch, end) || batch.base_offset <= before) return "has an impossible batch";
     before = batch.last_offset;
-    producer.batches.push_back(batch);
+    producer.add(batch);
   }
-  const Offset last_offset = producer.batches.back().last_offset;
+  const Offset last_offset = producer.last().last_offset;
   if (!by_last_offset_.empty() && last_offset <= by_last_offset_.rbegin()->first) {
     return "has producers out of order";
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "storage/producer_budget.h"
 #include "tests/storage/topic_store_fixture.h"
 
 namespace lastword::storage {
@@ -344,6 +345,31 @@ TEST_F(Store, LookupsGoOnWhileTopicsComeAndGo) {
   }
   done.store(true);
   reader.join();
+}
+
+TEST_F(Store, RemembersNoMoreProducersInAllLogsThanAllowed) {
+  options_.limits.producer_ids_total = 3;
+  start();
+  create("a");
+  create("b");
+  const auto produce = [this](const std::string& topic, std::int64_t producer_id) {
+    auto batch = test::checked_batch(
+        {.records = {{.key = "k", .value = "v"}}, .producer_id = producer_id, .base_sequence = 0});
+    const auto appended = log(topic)->append(batch);
+    ASSERT_TRUE(appended) << appended.error().text;
+  };
+  const auto used = [this] { return store_->environment().producer_budget->used(); };
+  for (std::int64_t producer_id = 0; producer_id < 5; ++producer_id) produce("a", producer_id);
+  EXPECT_EQ(used(), 3);
+  stop();
+  start();
+  EXPECT_EQ(used(), 3);
+  produce("b", 9);
+  EXPECT_EQ(used(), 4) << "one is always allowed";
+  ASSERT_TRUE(store_->remove("a"));
+  EXPECT_EQ(used(), 1);
+  ASSERT_TRUE(log("b")->close());
+  EXPECT_EQ(used(), 0);
 }
 
 }  // namespace
