@@ -52,6 +52,8 @@ SegmentWriter::SegmentWriter(const Environment& env, std::string directory, Segm
       info_(info),
       offset_index_(IndexKind::kOffset, info.base_offset),
       time_index_(IndexKind::kTime, info.base_offset),
+      interval_bytes_(
+          static_cast<std::uint64_t>(std::max<std::int64_t>(options.index_interval_bytes, 0))),
       written_bytes_(info.size_bytes),
       allocated_bytes_(info.size_bytes) {}
 
@@ -104,6 +106,7 @@ Result<> SegmentWriter::load_indexes() {
     auto decoded = SparseIndex::decode(kind, info_.base_offset, *bytes);
     if (!decoded) return Error{ErrorKind::kDamaged, path + ": " + decoded.error().text};
     index = std::move(*decoded);
+    while (index.count() >= kIndexEntriesMax) index.thin_out();
     return {};
   };
   LW_TRY(load(offset_index_, IndexKind::kOffset));
@@ -197,17 +200,39 @@ void SegmentWriter::note_in_indexes(const BatchHeader& header, std::uint64_t pos
   if (header.record_count > 0 && header.max_timestamp > largest_timestamp_.key) {
     largest_timestamp_ = {header.max_timestamp, header.last_offset()};
   }
-  if (std::cmp_less_equal(position - indexed_at_bytes_, options_.index_interval_bytes)) return;
+  if (position - indexed_at_bytes_ <= interval_bytes_) return;
   offset_entries_.push_back({header.last_offset(), static_cast<std::int64_t>(position)});
   if (largest_timestamp_.key >= 0) time_entries_.push_back(largest_timestamp_);
   indexed_at_bytes_ = position;
+  if (offset_entries_.size() < kIndexEntriesMax) return;
+  thin_out(offset_entries_);
+  thin_out(time_entries_);
+  widen_interval();
+}
+
+/// To twice what it is, and at least to the mean distance of the entries that there are: small
+/// batches lie farther apart than an interval of 0.
+void SegmentWriter::widen_interval() {
+  const std::uint64_t entries =
+      std::max<std::uint64_t>(1, offset_index_.count() + offset_entries_.size());
+  interval_bytes_ = std::max(2 * interval_bytes_, indexed_at_bytes_ / entries);
 }
 
 void SegmentWriter::publish() {
   for (const IndexEntry& entry : offset_entries_) offset_index_.add(entry);
   for (const IndexEntry& entry : time_entries_) time_index_.add(entry);
+  const bool many = offset_entries_.size() > 1;  // from a scan: their room is not needed again
   offset_entries_.clear();
   time_entries_.clear();
+  if (many) {
+    offset_entries_.shrink_to_fit();
+    time_entries_.shrink_to_fit();
+  }
+  while (offset_index_.count() >= kIndexEntriesMax || time_index_.count() >= kIndexEntriesMax) {
+    offset_index_.thin_out();
+    time_index_.thin_out();
+    widen_interval();
+  }
 }
 
 bool SegmentWriter::indexes_full() const {

@@ -2,8 +2,8 @@
 // A segment that grows: the active one of a log, or one that the cleaner makes.
 //
 // Purpose   writes batches, keeps the facts (SegmentInfo) and both sparse indexes in memory, writes
-// the
-//           indexes to their files when asked.
+//           the indexes to their files when asked. An index that reaches kIndexEntriesMax loses
+//           every second entry and goes on at twice the distance.
 // Threads   one writer at a time (the log's append lock). Readers look into the indexes of the
 // active
 //           segment under the log's state lock; only publish() changes what they see, so it is
@@ -91,6 +91,7 @@ class SegmentWriter {
                 const SegmentWriterOptions& options);
   void note(ByteView batch, const BatchFacts& facts, TimestampMs append_ms);
   void note_in_indexes(const BatchHeader& header, std::uint64_t position);
+  void widen_interval();
   Result<> write(ByteView bytes);
   Result<> take_space(File& file, std::uint64_t end);
   Result<> load_indexes();
@@ -105,6 +106,7 @@ class SegmentWriter {
   std::vector<IndexEntry> offset_entries_{};  // not published yet
   std::vector<IndexEntry> time_entries_{};    // not published yet
   IndexEntry largest_timestamp_{-1, -1};  // and last offset of its batch; of batches with records
+  std::uint64_t interval_bytes_;          // that of the options, until an index grows too large
   std::uint64_t indexed_at_bytes_ = 0;
   std::uint64_t written_bytes_ = 0;  // info_.size_bytes less what buffer_ holds
   std::uint64_t allocated_bytes_ = 0;

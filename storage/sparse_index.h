@@ -26,6 +26,18 @@ struct IndexEntry {
 
 enum class IndexKind { kOffset, kTime };
 
+/// So many entries are the most that one index of a growing segment has in memory.
+inline constexpr std::size_t kIndexEntriesMax = 65536;
+
+/// Leaves out every second entry, but the last. A lookup then begins a little farther in front.
+template <class Entry>
+void thin_out(std::vector<Entry>& entries) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries.size(); i += 2) entries[kept++] = entries[i];
+  if (!entries.empty() && entries.size() % 2 == 0) entries[kept++] = entries.back();
+  entries.resize(kept);
+}
+
 class SparseIndex {
  public:
   SparseIndex(IndexKind kind, Offset base_offset) : kind_(kind), base_offset_(base_offset) {}
@@ -36,6 +48,7 @@ class SparseIndex {
   std::optional<IndexEntry> floor(std::int64_t key) const;
   /// The last entry whose value is at or below `value` (values ascend as well).
   std::optional<IndexEntry> floor_value(std::int64_t value) const;
+  void thin_out() { storage::thin_out(entries_); }
   std::size_t size_bytes() const;
   std::size_t count() const { return entries_.size(); }
   std::optional<IndexEntry> last() const;

@@ -221,6 +221,35 @@ TEST_F(SegmentWriterTest, SaysWhenItsIndexesAreFull) {
   EXPECT_LE(content("00000000000000000000.timeindex").size(), 36u);
 }
 
+TEST_F(SegmentWriterTest, KeepsItsIndexesSmallHoweverManyBatchesThereAre) {
+  options_.index_interval_bytes = 0;
+  for (const bool published : {true, false}) {
+    create({.generation = published ? 0u : 1u});
+    const Bytes bytes = batch({.records = {{"k", "v"}}});
+    BatchFacts facts = facts_of(bytes);
+    for (Offset offset = 0; offset < 300000; ++offset) {
+      facts.header.base_offset = facts.header.max_timestamp = offset;
+      writer_->adopt(bytes, facts, kAppend);
+      if (published) writer_->publish();
+    }
+    writer_->publish();
+    for (const SparseIndex* index : {&writer_->offset_index(), &writer_->time_index()}) {
+      EXPECT_LE(index->count(), 65536u);
+      EXPECT_GT(index->count(), 16384u);
+      EXPECT_EQ(index->floor(1)->key, 1) << "the first stays";
+      EXPECT_GT(index->last()->key, 299900);
+      for (Offset offset = 100; offset < 300000; offset += 777) {
+        EXPECT_GT(index->floor(offset)->key, offset - 32);
+      }
+    }
+    ASSERT_TRUE(writer_->save_indexes(true));
+    EXPECT_LE(
+        content(published ? "00000000000000000000.timeindex" : "00000000000000000000.1.timeindex")
+            .size(),
+        65537u * 12);
+  }
+}
+
 // ---- resume --------------------------------------------------------------------------------
 
 TEST_F(SegmentWriterTest, GoesOnWhereItStopped) {
