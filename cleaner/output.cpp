@@ -80,7 +80,7 @@ Result<> Output::append(ByteView batch, const storage::BatchFacts& facts) {
 Result<> Output::end_segment() {
   LW_TRY(env_.reserve.with_reserve([&] { return writer_->trim(); }));
   LW_TRY(writer_->sync_data());
-  LW_TRY(env_.reserve.with_reserve([&] { return writer_->save_indexes(true); }));
+  LW_TRY(env_.reserve.with_reserve([&] { return writer_->save_indexes(); }));
   made_.back() = writer_->info();
   writer_.reset();
   return {};

@@ -141,7 +141,7 @@ Result<> Log::Impl::roll() {
   SegmentWriter& writer = *committed_.writer;
   auto prepared = env_.reserve.with_reserve([&]() -> Result<> {
     LW_TRY(writer.trim());
-    return writer.save_indexes(fsync());
+    return writer.save_indexes();
   });
   if (!prepared) return prepared;
   std::optional<Offset> snapshot = committed_.manifest.producer_snapshot;

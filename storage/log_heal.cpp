@@ -181,7 +181,7 @@ Result<> Log::Impl::finish_heal(const State& before, std::shared_ptr<SegmentWrit
   LW_TRY(env_.reserve.with_reserve(
       [&] { return fill_up_to(before.offsets.high_watermark, *writer); }));
   LW_TRY(writer->sync_data());
-  LW_TRY(env_.reserve.with_reserve([&] { return writer->save_indexes(true); }));
+  LW_TRY(env_.reserve.with_reserve([&] { return writer->save_indexes(); }));
   LW_TRY(env_.files.sync_directory(identity_.directory));
   writer->publish();
   const SegmentInfo active = writer->info();

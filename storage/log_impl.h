@@ -103,7 +103,7 @@ class Log::Impl {
   Result<> sync_file(const std::string& path);
   Result<> publish_durable(const SyncPoint& point);
   Result<> sync_everything() REQUIRES(append_mutex_);
-  Result<> save_checkpoint(bool sync_indexes) REQUIRES(append_mutex_);
+  Result<> save_checkpoint() REQUIRES(append_mutex_);
   void fence() REQUIRES(append_mutex_);
   Result<> settle_fence() REQUIRES(append_mutex_);
 

@@ -49,7 +49,7 @@ Result<> Log::Impl::drop_before(Offset start) {
     if (start <= now.log_start && gone.empty()) return {};
     if (!gone.empty() && next.manifest.recovery_point <= gone.back().last_offset) {
       // Producers are remembered longer than their batches.
-      LW_TRY(save_checkpoint(false));
+      LW_TRY(save_checkpoint());
       const Change saved = change();
       next.manifest = saved.manifest;
       next.active_row = saved.active_row;
@@ -91,7 +91,7 @@ Result<> Log::Impl::replace_locked(const CleanedSegments& cleaned,
   LW_TRY(usable());
   // Their unsynced bytes would no longer be there to scan.
   if (committed_.manifest.recovery_point <= gone.back().last_offset) {
-    LW_TRY(save_checkpoint(false));
+    LW_TRY(save_checkpoint());
   }
   Change next = change();
   auto closed = std::make_shared<SegmentList>(*next.closed);

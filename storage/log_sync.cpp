@@ -91,8 +91,7 @@ Result<Offsets> Log::Impl::sync() {
   if (checkpoint_due) {
     Lock append_lock(append_mutex_);
     // The data is durable whatever becomes of this: the next start only has more to scan.
-    // Its indexes are not synced: should they be lost, that costs a scan of one file.
-    if (auto saved = save_checkpoint(false); !saved) {
+    if (auto saved = save_checkpoint(); !saved) {
       if (saved.error().kind == ErrorKind::kFenced) return saved.take_error();
       report(Severity::kWarning, "checkpoint failed: " + saved.error().text);
     }
@@ -145,11 +144,11 @@ Result<> Log::Impl::settle_fence() {
   return Error{ErrorKind::kFenced, settled.error().text};
 }
 
-Result<> Log::Impl::save_checkpoint(bool sync_indexes) {
+Result<> Log::Impl::save_checkpoint() {
   LW_TRY(writable());
   LW_TRY(sync_everything());
   SegmentWriter& writer = *committed_.writer;
-  LW_TRY(env_.reserve.with_reserve([&] { return writer.save_indexes(sync_indexes); }));
+  LW_TRY(env_.reserve.with_reserve([&] { return writer.save_indexes(); }));
   const Offset end = offsets().log_end;
   auto snapshot = save_producers(env_, identity_.directory, producers_, end);
   if (!snapshot) return snapshot.take_error();
@@ -172,7 +171,7 @@ Result<> Log::Impl::checkpoint() {
   // Under fsync each roll has done it.
   const Manifest& manifest = committed_.manifest;
   if (manifest.recovery_point >= committed_.writer->info().base_offset) return {};
-  return save_checkpoint(false);
+  return save_checkpoint();
 }
 
 Result<> Log::Impl::close() {
@@ -189,7 +188,7 @@ Result<> Log::Impl::close() {
     saved = settle_fence();
   } else {
     saved = env_.reserve.with_reserve([&] { return writer.trim(); });
-    if (saved && !unchanged) saved = save_checkpoint(true);
+    if (saved && !unchanged) saved = save_checkpoint();
   }
   producers_.clear();
   Lock lock(state_mutex_);

@@ -128,9 +128,8 @@ Result<> Recovery::sync_found() {
 }
 
 Result<> Recovery::save() {
-  const bool sync = env_.durability == Durability::kFsync;
-  for (const auto& writer : rescanned_) LW_TRY(writer->save_indexes(sync));
-  LW_TRY(writer_->save_indexes(sync));
+  for (const auto& writer : rescanned_) LW_TRY(writer->save_indexes());
+  LW_TRY(writer_->save_indexes());
   auto snapshot = save_producers(env_, directory_, producers_, log_end_);
   if (!snapshot) return snapshot.take_error();
   LW_TRY(env_.files.sync_directory(directory_));

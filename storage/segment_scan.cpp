@@ -125,7 +125,7 @@ Result<> rebuild_indexes(const Environment& env, const Segment& segment,
                                .append_ms = segment.info.last_append_ms,
                                .keep_tail = true});
   if (!scanned) return scanned.take_error();
-  return (*writer)->save_indexes(false);
+  return (*writer)->save_indexes();
 }
 
 }  // namespace lastword::storage

@@ -35,11 +35,10 @@ Bytes encode_with(const SparseIndex& index, const std::vector<IndexEntry>& more)
   return whole.encode();
 }
 
-Result<> write_file(FileCache& cache, const std::string& path, ByteView bytes, bool sync) {
-  auto file = cache.create(path);
-  if (!file) return file.take_error();
-  LW_TRY((*file)->write_at(0, bytes));
-  return sync ? (*file)->sync_data() : Result<>();
+Result<> replace_index(const Environment& env, const std::string& path, ByteView bytes) {
+  auto replaced = replace_whole(env.files, path, bytes);
+  env.cache.drop(path);
+  return replaced;
 }
 
 }  // namespace
@@ -302,14 +301,14 @@ Result<> SegmentWriter::trim() {
   return {};
 }
 
-Result<> SegmentWriter::save_indexes(bool sync) {
+Result<> SegmentWriter::save_indexes() {
   LW_TRY(flush());
   const Bytes offsets = encode_with(offset_index_, offset_entries_);
   std::vector<IndexEntry> time_entries = time_entries_;
   if (largest_timestamp_.key >= 0) time_entries.push_back(largest_timestamp_);
   const Bytes times = encode_with(time_index_, time_entries);
-  LW_TRY(write_file(env_.cache, path_of_index(IndexKind::kOffset), offsets, sync));
-  return write_file(env_.cache, path_of_index(IndexKind::kTime), times, sync);
+  LW_TRY(replace_index(env_, path_of_index(IndexKind::kOffset), offsets));
+  return replace_index(env_, path_of_index(IndexKind::kTime), times);
 }
 
 }  // namespace lastword::storage

@@ -75,8 +75,9 @@ class SegmentWriter {
   /// flush(), then cuts off what lies behind info().size_bytes: space taken ahead, and data.
   Result<> trim();
   /// Writes both indexes to their files, with what is not published yet and Kafka's closing entry
-  /// of the time index (the largest timestamp); with `sync` durably.
-  Result<> save_indexes(bool sync);
+  /// of the time index (the largest timestamp). Each file is replaced whole and durably: a shorter
+  /// index looks like a good one.
+  Result<> save_indexes();
 
   /// True if one more entry would not fit index_bytes_max.
   bool indexes_full() const;

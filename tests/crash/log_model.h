@@ -123,7 +123,7 @@ class CrashingLog : public LogFixture {
         return;
       }
     }
-    if (!(*writer)->trim() || !(*writer)->sync_data() || !(*writer)->save_indexes(true) ||
+    if (!(*writer)->trim() || !(*writer)->sync_data() || !(*writer)->save_indexes() ||
         !memory.sync_directory(kDirectory)) {
       return;
     }

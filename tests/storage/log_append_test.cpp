@@ -290,7 +290,6 @@ TEST_F(LogAppendOsTest, ShowsRecordsAtOnceAndSyncsNoData) {
   roll();
   append("k");
   EXPECT_EQ(files.count(CallKind::kSyncData, ".log"), 0u);
-  EXPECT_EQ(files.count(CallKind::kSyncData, "index"), 0u);
 }
 
 TEST_F(LogAppendOsTest, AsksForASyncAfterFlushMessages) {

@@ -135,7 +135,7 @@ TEST_F(LogLookupTest, AnEmptyBatchWithTheLargestTimestampMisleadsNobody) {
   ASSERT_TRUE((*writer)->append(empty, {.header = headers_of(empty)[0]}, clock.now_ms()));
   ASSERT_TRUE((*writer)->append(kept, {.header = headers_of(kept)[0]}, clock.now_ms()));
   ASSERT_TRUE((*writer)->trim());
-  ASSERT_TRUE((*writer)->save_indexes(true));
+  ASSERT_TRUE((*writer)->save_indexes());
   ASSERT_TRUE(log->replace({.replaced = {source}, .made = {(*writer)->info()}}));
   EXPECT_EQ(at(800).offset, 2);
   EXPECT_EQ(at(50).offset, 1);

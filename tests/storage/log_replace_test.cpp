@@ -39,7 +39,7 @@ class LogReplaceTest : public testing::Test, protected LogFixture {
     }
     EXPECT_TRUE((*writer)->trim());
     EXPECT_TRUE((*writer)->sync_data());
-    EXPECT_TRUE((*writer)->save_indexes(true));
+    EXPECT_TRUE((*writer)->save_indexes());
     cleaned.made.push_back((*writer)->info());
     return cleaned;
   }

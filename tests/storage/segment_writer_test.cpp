@@ -167,7 +167,7 @@ TEST_F(SegmentWriterTest, SavesIndexesWithAClosingTimeEntry) {
   create({.base_offset = 5});
   ASSERT_TRUE(append_sized(5, 10, 1000));
   ASSERT_TRUE(append_sized(6, 10, 900));
-  ASSERT_TRUE(writer_->save_indexes(true));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_TRUE(content("00000000000000000005.index").empty());
   EXPECT_EQ(to_hex(content("00000000000000000005.timeindex")),
             "00 00 00 00 00 00 03 e8 00 00 00 00");
@@ -180,7 +180,7 @@ TEST_F(SegmentWriterTest, SavesEntriesThatAreNotPublished) {
   ASSERT_TRUE(append_sized(0, 10));
   const Bytes bytes = batch({.base_offset = 1, .records = {{"k", "v"}}});
   ASSERT_TRUE(writer_->append(bytes, facts_of(bytes), kAppend));
-  ASSERT_TRUE(writer_->save_indexes(false));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_EQ(content("00000000000000000000.index").size(), 8u);
   EXPECT_EQ(writer_->offset_index().count(), 0u);
 }
@@ -193,7 +193,7 @@ TEST_F(SegmentWriterTest, LeavesEmptyBatchesOutOfTheTimeIndex) {
       *read_batch_header(batch({.base_offset = 1, .records = {{"k", "v"}}, .timestamp = 200})));
   ASSERT_TRUE(writer_->append(empty, facts_of(empty), kAppend));
   ASSERT_TRUE(append_sized(2, 10, 50));
-  ASSERT_TRUE(writer_->save_indexes(false));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_EQ(writer_->info().max_timestamp, 200);
   EXPECT_EQ(writer_->time_index().last(), (IndexEntry{100, 0}));
   EXPECT_EQ(content("00000000000000000000.timeindex").size(), 12u);
@@ -203,7 +203,7 @@ TEST_F(SegmentWriterTest, HasNoTimeEntriesWithoutTimestamps) {
   options_.index_interval_bytes = 0;
   create({});
   for (Offset offset = 0; offset < 3; ++offset) ASSERT_TRUE(append_sized(offset, 10, -1));
-  ASSERT_TRUE(writer_->save_indexes(false));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_TRUE(content("00000000000000000000.timeindex").empty());
   EXPECT_EQ(content("00000000000000000000.index").size(), 16u);
 }
@@ -217,7 +217,7 @@ TEST_F(SegmentWriterTest, SaysWhenItsIndexesAreFull) {
   EXPECT_FALSE(writer_->indexes_full());
   ASSERT_TRUE(append_sized(2, 10, 3));
   EXPECT_TRUE(writer_->indexes_full()) << "there must be room for the closing time entry";
-  ASSERT_TRUE(writer_->save_indexes(false));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_LE(content("00000000000000000000.timeindex").size(), 36u);
 }
 
@@ -242,7 +242,7 @@ TEST_F(SegmentWriterTest, KeepsItsIndexesSmallHoweverManyBatchesThereAre) {
         EXPECT_GT(index->floor(offset)->key, offset - 32);
       }
     }
-    ASSERT_TRUE(writer_->save_indexes(true));
+    ASSERT_TRUE(writer_->save_indexes());
     EXPECT_LE(
         content(published ? "00000000000000000000.timeindex" : "00000000000000000000.1.timeindex")
             .size(),
@@ -259,7 +259,7 @@ TEST_F(SegmentWriterTest, GoesOnWhereItStopped) {
   };
   create({});
   append_some(0, 20);
-  ASSERT_TRUE(writer_->save_indexes(true));
+  ASSERT_TRUE(writer_->save_indexes());
   auto resumed = resume(writer_->info());
   ASSERT_TRUE(resumed) << resumed.error().text;
   writer_ = std::move(*resumed);
@@ -282,7 +282,7 @@ TEST_F(SegmentWriterTest, RefusesToResumeWithIndexesOfAnother) {
   const SegmentInfo early = writer_->info();
   EXPECT_EQ(resume(early).error().kind, ErrorKind::kDamaged) << "none saved";
   for (Offset offset = 5; offset < 9; ++offset) ASSERT_TRUE(append_sized(offset, 30, offset));
-  ASSERT_TRUE(writer_->save_indexes(true));
+  ASSERT_TRUE(writer_->save_indexes());
   EXPECT_TRUE(resume(writer_->info()));
   EXPECT_EQ(resume(early).error().kind, ErrorKind::kDamaged) << "they speak of more";
   SegmentInfo longer = writer_->info();
@@ -464,7 +464,7 @@ TEST_F(SegmentWriterTest, LosesNothingWhenAFlushFailsAndIsRepeated) {
 TEST_F(SegmentWriterTest, HoldsNoFileOpen) {
   create({});
   ASSERT_TRUE(append_sized(0, 10));
-  ASSERT_TRUE(writer_->save_indexes(true));
+  ASSERT_TRUE(writer_->save_indexes());
   for (int i = 0; i < 16; ++i) {
     ASSERT_TRUE(test_.cache.create("p-0/other" + std::to_string(i)));
   }
