@@ -7,7 +7,8 @@
 //           log_replace.cpp: what removes or replaces segments; log_damage.cpp.
 // Threads   order of taking: sync_mutex_, append_mutex_, then one of data_sync_mutex_ (held across
 // a
-//           sync) and state_mutex_ (never held across I/O).
+//           sync) and state_mutex_ (never held across I/O). Readers that build an index anew take
+//           rebuild_mutex_ in front of append_mutex_.
 // Lifetime  private to storage/log*.cpp.
 #pragma once
 
@@ -133,6 +134,11 @@ class Log::Impl {
   Result<std::optional<IndexEntry>> index_floor(const SegmentInfo& info, IndexKind kind,
                                                 std::int64_t IndexEntry::*field,
                                                 std::int64_t limit);
+  Result<std::optional<std::uint64_t>> indexed_start(const Place& place,
+                                                     const std::shared_ptr<File>& file,
+                                                     Offset from);
+  bool rebuild_indexes(const SegmentInfo& info) REQUIRES(rebuild_mutex_);
+  Result<> save_indexes_of(const SegmentInfo& info, SegmentWriter& built);
   Result<std::uint64_t> start_near(const Place& place, const std::shared_ptr<File>& file,
                                    Offset from);
   Result<bool> read_segment(const Place& place, Offset from, const ReadLimits& limits,
@@ -158,7 +164,12 @@ class Log::Impl {
 
   Mutex sync_mutex_;     // one sync at a time
   Mutex append_mutex_;   // everything that changes the log
-  Mutex rebuild_mutex_;  // one index rebuild at a time; nothing is taken inside
+  Mutex rebuild_mutex_;  // one index rebuild at a time; before append_mutex_
+  struct UnsavedRebuild {
+    SegmentInfo info{};
+    TimestampMs again_ms = 0;
+  };
+  std::vector<UnsavedRebuild> unsaved_rebuilds_ GUARDED_BY(rebuild_mutex_);
 
   // A failed fdatasync tells only one of those who call it: the flag tells the others.
   Mutex data_sync_mutex_;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kRangesMax = 8;
 
+// After a rebuild of indexes that could not be saved.
+constexpr std::int64_t kRebuildAgainMs = kMinuteMs;
+constexpr std::size_t kUnsavedRebuildsMax = 64;
+
 /// A batch that is in no file.
 class BatchInMemory : public ByteSource {
  public:
@@ -108,35 +112,79 @@ Result<std::optional<IndexEntry>> Log::Impl::index_floor(const SegmentInfo& info
                 : floor_value_in_file(**file, *size_bytes, kind, info.base_offset, limit);
 }
 
-/// The position of a batch at or before the one that holds `from`, by the index; 0 is always right.
+/// The position of a batch at or before the one that holds `from`; empty if the index is missing or
+/// wrong.
+Result<std::optional<std::uint64_t>> Log::Impl::indexed_start(const Place& place,
+                                                              const std::shared_ptr<File>& file,
+                                                              Offset from) {
+  const std::optional<std::uint64_t> unknown;
+  const SegmentInfo& info = place.info;
+  auto entry = index_floor(info, IndexKind::kOffset, &IndexEntry::key, from);
+  if (!entry &&
+      (entry.error().kind == ErrorKind::kNotFound || entry.error().kind == ErrorKind::kDamaged)) {
+    return unknown;
+  }
+  if (!entry) return entry.take_error();
+  if (!*entry) return std::optional<std::uint64_t>(0);
+  // An index has no checksum: what it says is believed when the batch is really there.
+  const auto position = static_cast<std::uint64_t>((*entry)->value);
+  const auto run = run_at(*place.damaged, info, position);
+  if (run && run->from != position) return std::optional(position);
+  BatchWalk walk(file, {position, info.size_bytes, info.base_offset, info.last_offset});
+  auto batch = walk.next();
+  if (batch && *batch && (*batch)->header.last_offset() == (*entry)->key) {
+    return std::optional(position);
+  }
+  if (!batch && batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
+  return unknown;
+}
+
+/// By the index, which is built anew if it must be; 0 is always right.
 Result<std::uint64_t> Log::Impl::start_near(const Place& place, const std::shared_ptr<File>& file,
                                             Offset from) {
-  const SegmentInfo& info = place.info;
-  if (from <= info.base_offset) return std::uint64_t{0};
-  for (bool rebuilt = false;; rebuilt = true) {
-    auto entry = index_floor(info, IndexKind::kOffset, &IndexEntry::key, from);
-    const bool missing = !entry && (entry.error().kind == ErrorKind::kNotFound ||
-                                    entry.error().kind == ErrorKind::kDamaged);
-    if (!entry && !missing) return entry.take_error();
-    if (entry && !*entry) return std::uint64_t{0};
-    if (entry) {
-      // An index has no checksum: what it says is believed when the batch is really there.
-      const auto position = static_cast<std::uint64_t>((*entry)->value);
-      const auto run = run_at(*place.damaged, info, position);
-      if (run && run->from != position) return position;
-      BatchWalk walk(file, {position, info.size_bytes, info.base_offset, info.last_offset});
-      auto batch = walk.next();
-      if (batch && *batch && (*batch)->header.last_offset() == (*entry)->key) return position;
-      if (!batch && batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
-    }
-    if (rebuilt || same_file(info, read_view().readable)) return std::uint64_t{0};
+  if (from <= place.info.base_offset) return std::uint64_t{0};
+  auto start = indexed_start(place, file, from);
+  if (start && !*start && !same_file(place.info, read_view().readable)) {
     Lock lock(rebuild_mutex_);
-    report(Severity::kWarning, "the indexes of " + path_of(info) +
-                                   " are missing or wrong; "
-                                   "building them anew");
-    auto done = rebuild_indexes(env_, {info, identity_.directory}, writer_options(*options()));
-    if (!done) return std::uint64_t{0};
+    // Whoever had the lock before may have done it.
+    start = indexed_start(place, file, from);
+    if (start && !*start && rebuild_indexes(place.info)) start = indexed_start(place, file, from);
   }
+  if (!start) return start.take_error();
+  return start->value_or(0);
+}
+
+bool Log::Impl::rebuild_indexes(const SegmentInfo& info) {
+  const TimestampMs now = env_.clock.now_ms();
+  std::erase_if(unsaved_rebuilds_,
+                [&](const UnsavedRebuild& unsaved) { return unsaved.again_ms <= now; });
+  if (std::any_of(unsaved_rebuilds_.begin(), unsaved_rebuilds_.end(),
+                  [&](const UnsavedRebuild& unsaved) { return same_file(unsaved.info, info); })) {
+    return false;
+  }
+  report(Severity::kWarning,
+         "the indexes of " + path_of(info) + " are missing or wrong; building them anew");
+  auto built = build_indexes(env_, {info, identity_.directory}, writer_options(*options()));
+  if (built && save_indexes_of(info, **built)) return true;
+  // A scan of a whole segment is too much for each read; until then they walk over its headers.
+  if (unsaved_rebuilds_.size() == kUnsavedRebuildsMax) {
+    unsaved_rebuilds_.erase(unsaved_rebuilds_.begin());
+  }
+  unsaved_rebuilds_.push_back({info, now + kRebuildAgainMs});
+  return false;
+}
+
+/// Not for a segment that has left the log: nobody would remove the files again, and the folder may
+/// be another topic's by now.
+Result<> Log::Impl::save_indexes_of(const SegmentInfo& info, SegmentWriter& built) {
+  Lock append_lock(append_mutex_);
+  LW_TRY(usable());
+  const SegmentList& closed = *committed_.closed;
+  if (std::none_of(closed.begin(), closed.end(),
+                   [&](const SegmentPtr& segment) { return same_file(segment->info, info); })) {
+    return Error{ErrorKind::kCancelled, path_of(info) + " has left the log"};
+  }
+  return built.save_indexes();
 }
 
 /// As much of `run` as `bytes_max` takes, by index and headers; none if the first batch is too

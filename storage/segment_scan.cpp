@@ -111,21 +111,21 @@ Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, cons
   return scanned;
 }
 
-Result<> rebuild_indexes(const Environment& env, const Segment& segment,
-                         const SegmentWriterOptions& options) {
+Result<std::unique_ptr<SegmentWriter>> build_indexes(const Environment& env, const Segment& segment,
+                                                     const SegmentWriterOptions& options) {
   SegmentInfo empty{.base_offset = segment.info.base_offset,
                     .generation = segment.info.generation,
                     .last_offset = segment.info.base_offset - 1,
                     .first_append_ms = segment.info.first_append_ms};
   auto writer = SegmentWriter::resume(env, segment.directory, empty, options);
-  if (!writer) return writer.take_error();
+  if (!writer) return writer;
   auto scanned = scan_segment(env, **writer,
                               {.to = segment.info.size_bytes,
                                .last_offset = segment.info.last_offset,
                                .append_ms = segment.info.last_append_ms,
                                .keep_tail = true});
   if (!scanned) return scanned.take_error();
-  return (*writer)->save_indexes();
+  return writer;
 }
 
 }  // namespace lastword::storage

@@ -50,8 +50,9 @@ struct Scanned {
 /// Lets `writer` adopt what is good in its file. Fails only if the file cannot be read.
 Result<Scanned> scan_segment(const Environment& env, SegmentWriter& writer, const Scan& scan);
 
-/// Rebuilds both index files of a closed segment. `damaged` ranges are skipped.
-Result<> rebuild_indexes(const Environment& env, const Segment& segment,
-                         const SegmentWriterOptions& options);
+/// A writer with the indexes of a closed segment, from its bytes; save_indexes() puts them in
+/// place.
+Result<std::unique_ptr<SegmentWriter>> build_indexes(const Environment& env, const Segment& segment,
+                                                     const SegmentWriterOptions& options);
 
 }  // namespace lastword::storage
