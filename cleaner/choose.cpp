@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
-#include "cleaner/retention.h"
+#include "storage/clock.h"
 
 namespace lastword::cleaner {
 namespace {
 
+using storage::later;
 using storage::LogView;
 using storage::SegmentInfo;
+using storage::wait_ends_ms;
 
 constexpr std::int64_t kHorizonSlackMaxMs = 5 * kMinuteMs;
 constexpr std::int64_t kIdleShare = 10;  // of the time may go into passes over an idle log
@@ -134,8 +136,7 @@ Cleanability assess(const LogView& view, const LastPass& last, TimestampMs now) 
         walk.first_append_ms == kUnlimited
             ? kUnlimited
             : later(later(walk.first_append_ms, options.max_compaction_lag_ms), 1);
-    const TimestampMs idle_at =
-        last.ended_ms < 0 ? now : later(last.ended_ms, kIdleShare * last.took_ms);
+    const TimestampMs idle_at = wait_ends_ms(last.ended_ms, kIdleShare * last.took_ms, now);
     if (overdue_at <= now) {
       result.reason = PassReason::kOverdue;
       result.overdue_ms = now - overdue_at;

@@ -78,7 +78,7 @@ FilterRules Pass::rules(const LogView& view) const {
   rules.map_end = kEverything;
   rules.high_watermark = view.offsets.high_watermark;
   rules.pass_start = start_ms_;
-  rules.horizon = later(start_ms_, options_->delete_retention_ms);
+  rules.horizon = storage::later(start_ms_, options_->delete_retention_ms);
   rules.decompressed_bytes_max = input_.decompressed_bytes_max;
   return rules;
 }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "cleaner/retention.h"
-
 namespace lastword::cleaner {
 namespace {
 
@@ -20,18 +18,22 @@ BackOff back_off(ErrorKind kind) {
   return {kMinuteMs, kHourMs};
 }
 
+/// After so many failures in a row, at least one.
+std::int64_t doubled(const BackOff& wait, int failures) {
+  constexpr int kDoublingsMax = 10;
+  return std::min(wait.first_ms << std::min(failures - 1, kDoublingsMax), wait.longest_ms);
+}
+
 }  // namespace
 
 Quarantine quarantined(const std::optional<Quarantine>& before, const Error& error, TimestampMs now,
                        std::shared_ptr<const TopicOptions> options) {
-  constexpr int kDoublingsMax = 10;
   Quarantine after;
   after.reason = error.text;
   after.since_ms = before ? before->since_ms : now;
   after.failures = before ? before->failures + 1 : 1;
-  const BackOff wait = back_off(error.kind);
-  const std::int64_t doubled = wait.first_ms << std::min(after.failures - 1, kDoublingsMax);
-  after.retry_ms = later(now, std::min(doubled, wait.longest_ms));
+  after.failed_ms = now;
+  after.retry_ms = storage::later(now, doubled(back_off(error.kind), after.failures));
   after.options = std::move(options);
   return after;
 }

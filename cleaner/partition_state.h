@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cleaner/choose.h"
+#include "storage/clock.h"
 #include "cleaner/cleaner.h"
 
 namespace lastword::cleaner {
@@ -22,6 +23,7 @@ namespace lastword::cleaner {
 /// Why a partition is not cleaned, and when it is tried again (broker's clock).
 struct Quarantine {
   std::string reason{};
+  TimestampMs failed_ms = 0;  // the last try
   TimestampMs since_ms = 0;
   TimestampMs retry_ms = 0;
   int failures = 0;
@@ -38,7 +40,9 @@ Quarantine quarantined(const std::optional<Quarantine>& before, const Error& err
 /// True while the partition is to be left alone.
 inline bool holds(const std::optional<Quarantine>& quarantine, TimestampMs now,
                   const std::shared_ptr<const TopicOptions>& options) {
-  return quarantine && now < quarantine->retry_ms && quarantine->options == options;
+  if (!quarantine || quarantine->options != options) return false;
+  const std::int64_t wait_ms = quarantine->retry_ms - quarantine->failed_ms;
+  return storage::wait_ends_ms(quarantine->failed_ms, wait_ms, now) > now;
 }
 
 struct PartitionState {

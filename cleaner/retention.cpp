@@ -4,6 +4,7 @@
 namespace lastword::cleaner {
 namespace {
 
+using storage::later;
 using storage::LogView;
 using storage::SegmentInfo;
 

@@ -40,9 +40,4 @@ RetentionVerdict apply_retention(const storage::LogView& view, TimestampMs now);
 /// The warning for one of them: names topic, segment, timestamp, and the remedy.
 std::string describe(const FutureTimestamp& future, const std::string& log_name);
 
-/// Sum that stays at kUnlimited, for moments "so long after".
-inline TimestampMs later(TimestampMs moment, std::int64_t by_ms) {
-  return moment > kUnlimited - by_ms ? kUnlimited : moment + by_ms;
-}
-
 }  // namespace lastword::cleaner

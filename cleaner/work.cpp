@@ -5,16 +5,19 @@
 #include <utility>
 
 #include "cleaner/retention.h"
+#include "storage/clock.h"
 #include "storage/disk_reserve.h"
 
 namespace lastword::cleaner {
 namespace {
 
+using storage::later;
 using storage::Log;
 using storage::LogView;
 using storage::Partition;
 using storage::PartitionPtr;
 using storage::Severity;
+using storage::wait_ends_ms;
 
 constexpr std::int64_t kExpireProducersEveryMs = 10 * kMinuteMs;
 constexpr std::int64_t kLookAtStoreEveryMs = 10 * kSecondMs;
@@ -101,7 +104,7 @@ Work::Look Work::look() {
 
 void Work::look_at_store(TimestampMs at_ms) {
   if (!store_.reserve().whole()) static_cast<void>(store_.reserve().refill());
-  if (store_looked_at_ms_ >= 0 && at_ms < later(store_looked_at_ms_, kLookAtStoreEveryMs)) return;
+  if (wait_ends_ms(store_looked_at_ms_, kLookAtStoreEveryMs, at_ms) > at_ms) return;
   store_looked_at_ms_ = at_ms;
   store_.load_failed();
 }
@@ -112,7 +115,7 @@ TimestampMs Work::look_at(const PartitionPtr& partition, Log& log, TimestampMs a
   due = std::min(due, retain(partition, log, at_ms));
   due = std::min(due, log.remove_old_files(at_ms));
   const TimestampMs expired_ms = state_of(*partition).producers_expired_ms;
-  if (expired_ms < 0 || at_ms >= later(expired_ms, kExpireProducersEveryMs)) {
+  if (wait_ends_ms(expired_ms, kExpireProducersEveryMs, at_ms) <= at_ms) {
     log.expire_producers(at_ms);
     change_state(partition, [&](PartitionState& state) { state.producers_expired_ms = at_ms; });
   }
@@ -132,9 +135,8 @@ TimestampMs Work::close_active(Log& log, TimestampMs at_ms) {
 TimestampMs Work::retain(const PartitionPtr& partition, Log& log, TimestampMs at_ms) {
   const PartitionState state = state_of(*partition);
   const bool compacted = log.options()->cleanup_policy.compact;
-  const bool checked_lately =
-      state.retention_checked_ms >= 0 &&
-      at_ms < later(state.retention_checked_ms, options().retention_check_interval_ms);
+  const bool checked_lately = wait_ends_ms(state.retention_checked_ms,
+                                           options().retention_check_interval_ms, at_ms) > at_ms;
   if (!compacted && checked_lately && at_ms < state.retention_due_ms) {
     return state.retention_due_ms;
   }

@@ -8,7 +8,20 @@
 #include <chrono>
 #include <cstdint>
 
+#include "config/options.h"
+
 namespace lastword::storage {
+
+/// Sum that stays at kUnlimited, for moments "so long after".
+inline std::int64_t later(std::int64_t moment_ms, std::int64_t by_ms) {
+  return moment_ms > kUnlimited - by_ms ? kUnlimited : moment_ms + by_ms;
+}
+
+/// When a wait that began at `since_ms` is over. A beginning that never was (-1) or lies ahead,
+/// because the clock has gone back since, is over now: no wait grows by what the clock jumps.
+inline std::int64_t wait_ends_ms(std::int64_t since_ms, std::int64_t wait_ms, std::int64_t now_ms) {
+  return since_ms < 0 || since_ms > now_ms ? now_ms : later(since_ms, wait_ms);
+}
 
 class Clock {
  public:

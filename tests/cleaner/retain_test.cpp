@@ -95,6 +95,16 @@ TEST_F(Retain, ADeleteOnlyLogIsLookedAtByIntervalOrWhenItIsDue) {
   EXPECT_EQ(broker.log("t").offsets().log_start, 1);
 }
 
+TEST_F(Retain, AClockThatGoesBackHoldsUpNothing) {
+  broker.create("t", {{"retention.bytes", "0"}, {"retention.ms", "-1"}});
+  broker.clock.advance(48 * kHourMs);
+  broker.run_due();
+  broker.clock.advance(-48 * kHourMs);
+  broker.put("t", "a", "1");
+  broker.run_due();
+  EXPECT_EQ(broker.log("t").offsets().log_start, 1);
+}
+
 TEST_F(Retain, GoesOnInQuarantine) {
   broker.create(
       "t",
