@@ -151,8 +151,9 @@ Cleanability assess(const LogView& view, const LastPass& last, TimestampMs now) 
   due.at(walk.lag_ends_ms, "compact");
   if (result.earliest_horizon != storage::kNoHorizon) {
     const TimestampMs horizon_at = later(result.earliest_horizon, horizon_slack_ms(options));
-    if (result.reason == PassReason::kNone && horizon_at <= now) {
-      result.reason = PassReason::kHorizon;
+    if (horizon_at <= now) {
+      if (result.reason == PassReason::kNone) result.reason = PassReason::kHorizon;
+      result.overdue_ms = std::max(result.overdue_ms, now - horizon_at);
     }
     due.at(horizon_at, "drop tombstones");
   }
@@ -168,15 +169,7 @@ Cleanability assess(const LogView& view, const LastPass& last, TimestampMs now) 
 }
 
 bool goes_first(const Cleanability& a, const Cleanability& b) {
-  const bool a_overdue = a.reason == PassReason::kOverdue;
-  const bool b_overdue = b.reason == PassReason::kOverdue;
-  if (a_overdue != b_overdue) return a_overdue;
-  if (a_overdue && a.overdue_ms != b.overdue_ms) return a.overdue_ms > b.overdue_ms;
-  const bool a_horizon = a.reason == PassReason::kHorizon;
-  const bool b_horizon = b.reason == PassReason::kHorizon;
-  if (a_horizon != b_horizon) return b_horizon;
-  if (a_horizon) return a.earliest_horizon < b.earliest_horizon;
-  return a.ratio > b.ratio;
+  return a.overdue_ms == b.overdue_ms ? a.ratio > b.ratio : a.overdue_ms > b.overdue_ms;
 }
 
 std::optional<std::size_t> choose(std::span<const Cleanability> candidates) {

@@ -44,7 +44,7 @@ struct Cleanability {
   double ratio = 0;
   TimestampMs earliest_horizon = storage::kNoHorizon;
   PassReason reason = PassReason::kNone;
-  std::int64_t overdue_ms = 0;           // by how much, for kOverdue
+  std::int64_t overdue_ms = -1;          // by how much max lag or a horizon is; -1: neither is
   std::string skip_reason{};             // empty when there is a reason for a pass
   TimestampMs next_due_ms = kUnlimited;  // when a pass may become due without another append
   std::string next_due_what{};
@@ -52,8 +52,8 @@ struct Cleanability {
 
 Cleanability assess(const storage::LogView& view, const LastPass& last, TimestampMs now);
 
-/// True if `a` goes before `b`: overdue first (the longest), then the dirtiest, then the one whose
-/// tombstones have waited longest.
+/// True if `a` goes before `b`: those first that are overdue, by max.compaction.lag.ms or by the
+/// horizon of a tombstone, the longest of them foremost; then the dirtiest.
 bool goes_first(const Cleanability& a, const Cleanability& b);
 
 /// Index of the one to clean; empty if none has a reason.

@@ -218,7 +218,7 @@ TEST(Choose, ADamagedLogIsNotCompacted) {
   EXPECT_NE(result.skip_reason.find("segment 20"), std::string::npos);
 }
 
-Cleanability with(PassReason reason, double ratio, std::int64_t overdue_ms = 0) {
+Cleanability with(PassReason reason, double ratio, std::int64_t overdue_ms = -1) {
   Cleanability result;
   result.reason = reason;
   result.ratio = ratio;
@@ -230,11 +230,40 @@ TEST(Choose, OverdueLogsFirstThenTheDirtiest) {
   const std::vector<Cleanability> all = {
       with(PassReason::kNone, 1.0), with(PassReason::kRatio, 0.9),
       with(PassReason::kOverdue, 0.1, 5), with(PassReason::kOverdue, 0.2, 3),
-      with(PassReason::kHorizon, 0)};
+      with(PassReason::kHorizon, 0, 4)};
   EXPECT_EQ(choose(all), 2U);
-  EXPECT_EQ(choose(std::vector{all[0], all[4], all[1]}), 2U);
+  EXPECT_EQ(choose(std::vector{all[0], all[1]}), 1U);
+  EXPECT_EQ(choose(std::vector{all[3], all[4]}), 1U);
   EXPECT_EQ(choose(std::vector{all[0], all[4]}), 1U);
   EXPECT_FALSE(choose(std::vector{all[0]}));
+}
+
+TEST(Choose, AnExpiredHorizonGoesBeforeTheDirtiestByHowLateItIs) {
+  auto dirty = ten_segments();
+  auto expired = compacted();
+  expired.closed({.base = 0, .end = 10, .horizon = 1'000'000});
+  expired.clean_end(10);
+  const TimestampMs late = 1'000'000 + 5 * kMinuteMs + 7;
+  const auto idle = assess(expired.view(), {}, late);
+  EXPECT_EQ(idle.overdue_ms, 7);
+  EXPECT_TRUE(goes_first(idle, assess(dirty.view(), {}, late)));
+  EXPECT_TRUE(goes_first(with(PassReason::kOverdue, 0, 8), idle));
+  // A log that is also dirty gets one pass for both, and no later.
+  expired.closed({.base = 10, .end = 20}).active({.base = 20, .end = 21});
+  expired.options.min_cleanable_dirty_ratio = 0;
+  const auto both = assess(expired.view(), {}, late);
+  EXPECT_EQ(both.reason, PassReason::kRatio);
+  EXPECT_EQ(both.overdue_ms, 7);
+}
+
+TEST(Choose, AnIdleLogWaitsForNoLastPassThatLiesAhead) {
+  auto log = compacted();
+  log.closed({.base = 0, .end = 10});
+  const LastPass last{.ended_ms = 1'000'000, .took_ms = 100};
+  EXPECT_EQ(assess(log.view(), last, 1'000'500).reason, PassReason::kRatio);
+  log.options.min_cleanable_dirty_ratio = 1;
+  EXPECT_EQ(assess(log.view(), last, 1'000'500).reason, PassReason::kNone);
+  EXPECT_EQ(assess(log.view(), last, 5000).reason, PassReason::kIdle);
 }
 
 }  // namespace
