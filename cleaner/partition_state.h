@@ -15,16 +15,16 @@
 #include <vector>
 
 #include "cleaner/choose.h"
-#include "storage/clock.h"
 #include "cleaner/cleaner.h"
+#include "storage/clock.h"
 
 namespace lastword::cleaner {
 
 /// Why a partition is not cleaned, and when it is tried again (broker's clock).
 struct Quarantine {
   std::string reason{};
-  TimestampMs failed_ms = 0;  // the last try
   TimestampMs since_ms = 0;
+  TimestampMs failed_ms = 0;  // the last try
   TimestampMs retry_ms = 0;
   int failures = 0;
   // The topic's options at that time: when they change it is tried again at once.

@@ -120,6 +120,7 @@ Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
     last_good_ = (*batch)->header.last_offset();
   }
   if (to == info.size_bytes && checksum != info.checksum) {
+    input_.env.cache.drop(path);  // the next try opens what has its name then
     return Error{ErrorKind::kDamaged,
                  path + at_position(0) + offsets_text(info.base_offset, info.last_offset) +
                      ": the checksum of the whole file does not hold, though those of its batches "
@@ -157,6 +158,9 @@ Result<> verify_damage(const PassInput& input) {
     const SegmentInfo* const info = find_segment(view, range);
     if (info != nullptr) {
       const std::string path = storage::segment_path(input.log.identity().directory, *info);
+      // A copy may have got the file's name. Not the active one's: what is appended goes to the
+      // open file, so that this is the one to sync.
+      if (!belongs_to(range, view.active)) input.env.cache.drop(path);
       auto good = is_repaired(input, path, range);
       if (!good) return good.take_error();
       if (!*good) {

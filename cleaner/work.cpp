@@ -184,7 +184,7 @@ std::optional<Work::Candidate> Work::candidate(const PartitionPtr& partition, Ti
   result.view = result.log->view();
   result.cleanability = assess(result.view, state.last, at_ms);
   result.held = holds(state.quarantine, at_ms, result.view.options);
-  result.verify = !result.view.damaged.empty() && result.view.options->cleanup_policy.compact;
+  result.verify = !result.view.damaged.empty();
   if (state.quarantine && !result.held && !result.wants_pass()) {
     // What it waited for is not asked for any more.
     change_state(partition, [](PartitionState& changed) { changed.quarantine.reset(); });

@@ -112,8 +112,9 @@ void Work::finish(const Candidate& candidate, const PassOutcome& outcome, std::i
   });
   if (error) {
     const auto quarantine = state_of(*candidate.partition).quarantine;
-    line(Severity::kError, name + ": cannot be compacted: " + error->text + "; next try in " +
-                               duration_text(quarantine->retry_ms - at_ms));
+    line(Severity::kError,
+         name + (candidate.verify ? ": is damaged: " : ": cannot be compacted: ") + error->text +
+             "; next try in " + duration_text(quarantine->retry_ms - at_ms));
   }
   if (outcome.report.segments_rewritten > 0 && changed_) changed_(candidate.partition);
   if (!candidate.verify) line(Severity::kInfo, pass_line(candidate, outcome, real_ms));

@@ -29,6 +29,13 @@ class InQuarantine : public ::testing::Test {
     broker.files.damage(path_, position_ + 30, test::to_bytes("garbage"));
   }
   void repair() { broker.files.damage(path_, 0, good_); }
+  /// As a person does it: a copy gets the file's name.
+  void restore() {
+    const std::string copy = path_ + ".copy";
+    const auto file = broker.files.open(copy, storage::OpenMode::kCreate);
+    ASSERT_TRUE(file && (*file)->write_at(0, good_));
+    ASSERT_TRUE(broker.files.rename(copy, path_));
+  }
 
   StoreFixture broker{};
   std::string path_{};
@@ -62,6 +69,49 @@ TEST_F(InQuarantine, CleaningGoesOnAfterARepairWithoutARestart) {
   broker.advance(1);
   EXPECT_TRUE(broker.report("x").quarantine_reason.empty());
   EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{1, 2}));
+}
+
+TEST_F(InQuarantine, AFileThatIsRestoredUnderItsNameIsReadAnew) {
+  damaged_topic("x");
+  broker.run_due();
+  ASSERT_FALSE(broker.report("x").quarantine_reason.empty());
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{0, 2}));
+  restore();
+  broker.advance(kMinuteMs);
+  EXPECT_TRUE(broker.report("x").quarantine_reason.empty()) << broker.lines.back();
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{1, 2}));
+}
+
+TEST_F(InQuarantine, DamageIsReadAgainUnderEveryPolicy) {
+  broker.create("x", {{"retention.ms", "3600000"}});
+  for (const char* value : {"1", "2", "3"}) broker.put("x", "a", value);
+  broker.roll("x");
+  path_ = broker.segment_path("x", 0);
+  good_ = broker.files.content(path_);
+  const auto second = read_batch_header(good_)->size_bytes();
+  broker.files.damage(path_, second, Bytes(second));
+  broker.read_bytes("x", 1);  // a reader finds it
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{0, 2}));
+  broker.run_due();
+  EXPECT_NE(broker.report("x").quarantine_reason.find("offsets 1 to 1"), std::string::npos);
+  EXPECT_TRUE(broker.said("x-0: is damaged: "));
+  restore();
+  broker.advance(kMinuteMs);
+  EXPECT_TRUE(broker.report("x").quarantine_reason.empty());
+  EXPECT_EQ(broker.offsets_left("x"), (std::vector<Offset>{0, 1, 2}));
+  broker.advance(kHourMs);
+  EXPECT_EQ(broker.log("x").offsets().log_start, 3);
+}
+
+TEST_F(InQuarantine, AWaitNeverOutlastsAClockThatGoesBack) {
+  const auto options = std::make_shared<const TopicOptions>();
+  const TimestampMs now = 1'000'000'000;
+  const std::optional<Quarantine> state =
+      quarantined({}, {ErrorKind::kDamaged, "bad"}, now, options);
+  EXPECT_TRUE(holds(state, now, options));
+  EXPECT_TRUE(holds(state, now + kMinuteMs - 1, options));
+  EXPECT_FALSE(holds(state, now + kMinuteMs, options));
+  EXPECT_FALSE(holds(state, now - 48 * kHourMs, options));
 }
 
 TEST_F(InQuarantine, AChangeOfSettingsTriesAgainAtOnce) {
@@ -111,11 +161,19 @@ TEST_F(InQuarantine, AChangedBaseOffsetIsFoundThoughNoChecksumOfABatchSeesIt) {
   broker.put("x", "a", "2");
   broker.roll("x");
   const std::string path = broker.segment_path("x", 0);
+  const Bytes good = broker.files.content(path);
   const Bytes epoch = {std::byte{0}, std::byte{0}, std::byte{0}, std::byte{9}};
   broker.files.damage(path, 12, epoch);
   broker.run_due();
   EXPECT_NE(broker.report("x").quarantine_reason.find(path), std::string::npos);
   EXPECT_EQ(broker.read("x").size(), 2U);
+  path_ = path;
+  good_ = good;
+  restore();
+  broker.advance(kMinuteMs);
+  broker.advance(2 * kMinuteMs);
+  EXPECT_TRUE(broker.report("x").quarantine_reason.empty());
+  EXPECT_EQ(broker.read("x").size(), 1U);
 }
 
 TEST_F(InQuarantine, AFullDiskLeavesEverythingAsItWasAndIsTriedAgainSoon) {
