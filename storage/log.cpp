@@ -29,6 +29,7 @@ Result<std::unique_ptr<Log>> Log::open(const Environment& env, Identity identity
 
 Result<Appended> Log::append(CheckedBatch& batch) { return impl_->append(batch); }
 Result<Offsets> Log::sync() { return impl_->sync(); }
+TimestampMs Log::flush_due_ms() const { return impl_->flush_due_ms(); }
 Result<Offsets> Log::heal() { return impl_->heal(); }
 Result<ReadPlan> Log::read(Offset from, const ReadLimits& limits) const {
   return impl_->read(from, limits);

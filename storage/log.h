@@ -40,6 +40,7 @@ struct Appended {
   bool sync_wanted = false;  // the flusher should call sync(): always under fsync; flush.messages
   std::uint64_t fences = 0;  // see Offsets
   bool opened_segment = false;  // first batch of its segment: active_close_due_ms() has changed
+  bool first_unsynced = false;  // all before it was durable: flush_due_ms() has changed
 };
 
 /// Offsets at one moment. log_start <= high_watermark <= log_end.
@@ -115,6 +116,10 @@ class Log {
   /// Makes everything written so far durable and returns the offsets then; one fdatasync, beside
   /// which appends go on. A failure fences the log (kFenced). Checkpoints from time to time.
   Result<Offsets> sync();
+
+  /// The moment at which the oldest append that is not durable is flush.ms old, and sync() is
+  /// wanted; kUnlimited if there is none, under fsync, and while fenced. Never blocks.
+  TimestampMs flush_due_ms() const;
 
   /// After a fence: closes the active file at its durable end, copies what lies behind it and is
   /// good into a new file, syncs that, and goes on there. Fails (still fenced) while syncs fail.

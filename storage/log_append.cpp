@@ -99,8 +99,10 @@ Result<Appended> Log::Impl::append(CheckedBatch& batch) {
 Appended Log::Impl::publish_append(const BatchHeader& header, std::uint64_t batch_bytes) {
   Lock lock(state_mutex_);
   const bool opened_segment = state_.active.empty();
+  const bool first_unsynced = state_.offsets.log_end <= state_.durable_end;
   state_.writer->publish();
   state_.active = state_.writer->info();
+  if (first_unsynced) state_.unsynced_since_ms = state_.active.last_append_ms;
   state_.offsets.log_end = header.last_offset() + 1;
   state_.unsynced_bytes += batch_bytes;
   state_.unsynced_records += header.record_count;
@@ -117,7 +119,8 @@ Appended Log::Impl::publish_append(const BatchHeader& header, std::uint64_t batc
           .log_start = state_.offsets.log_start,
           .sync_wanted = sync_wanted,
           .fences = state_.offsets.fences,
-          .opened_segment = opened_segment};
+          .opened_segment = opened_segment,
+          .first_unsynced = first_unsynced};
 }
 
 /// A batch larger than segment.bytes stands alone in a segment; Kafka refuses it, but then a topic

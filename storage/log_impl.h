@@ -32,6 +32,7 @@ class Log::Impl {
 
   Result<Appended> append(CheckedBatch& batch);
   Result<Offsets> sync();
+  TimestampMs flush_due_ms() const;
   Result<Offsets> heal();
   Result<ReadPlan> read(Offset from, const ReadLimits& limits);
   Offsets offsets() const;

@@ -31,7 +31,8 @@ struct LogState {
   std::vector<SegmentPtr> unsynced{};  // closed without a sync (durability os)
   std::uint64_t unsynced_bytes = 0;    // appended since the last sync
   std::int64_t unsynced_records = 0;
-  std::uint64_t unsaved_bytes = 0;  // appended since the last checkpoint
+  TimestampMs unsynced_since_ms = -1;  // not before it was the oldest that is not durable appended
+  std::uint64_t unsaved_bytes = 0;     // appended since the last checkpoint
   bool closed_down = false;
 };
 
@@ -51,6 +52,7 @@ struct LogSyncPoint {
   Offset end = 0;
   std::uint64_t bytes = 0;
   std::int64_t records = 0;
+  TimestampMs at_ms = -1;
   bool needed = false;
 };
 

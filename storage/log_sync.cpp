@@ -25,6 +25,7 @@ Log::Impl::SyncPoint Log::Impl::sync_point() const {
           .end = state_.offsets.log_end,
           .bytes = state_.unsynced_bytes,
           .records = state_.unsynced_records,
+          .at_ms = env_.clock.now_ms(),
           .needed = state_.offsets.log_end > state_.durable_end};
 }
 
@@ -62,11 +63,20 @@ Result<> Log::Impl::publish_durable(const SyncPoint& point) {
   state_.durable = point.active;
   state_.unsynced_bytes -= std::min(state_.unsynced_bytes, point.bytes);
   state_.unsynced_records -= std::min(state_.unsynced_records, point.records);
+  state_.unsynced_since_ms = point.at_ms;
   if (fsync()) {
     state_.readable = point.active;
     state_.offsets.high_watermark = point.end;
   }
   return {};
+}
+
+TimestampMs Log::Impl::flush_due_ms() const {
+  Lock lock(state_mutex_);
+  const bool waiting = !fsync() && state_.offsets.log_end > state_.durable_end;
+  if (!waiting || state_.offsets.fenced || state_.closed_down) return kUnlimited;
+  if (options_->flush_ms == kUnlimited) return kUnlimited;
+  return wait_ends_ms(state_.unsynced_since_ms, options_->flush_ms, env_.clock.now_ms());
 }
 
 Result<Offsets> Log::Impl::sync() {

@@ -136,6 +136,9 @@ void announce(Context& context, const Write& write) {
     context.progress.notify(*write.found.partition);
   }
   if (appended.opened_segment) context.cleaner.wake_by(write.found.log->active_close_due_ms());
+  if (appended.first_unsynced && write.options->flush_ms != kUnlimited) {
+    context.cleaner.wake_by(write.found.log->flush_due_ms());
+  }
 }
 
 enum class Durable { kNotYet, kYes, kFenced, kDeleted };
