@@ -38,4 +38,8 @@ Quarantine quarantined(const std::optional<Quarantine>& before, const Error& err
   return after;
 }
 
+std::int64_t Healing::wait_ms() const {
+  return failures == 0 ? 0 : doubled({kSecondMs, kMinuteMs}, failures);
+}
+
 }  // namespace lastword::cleaner

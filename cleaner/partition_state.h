@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cleaner remembers of one partition between two looks, in memory only.
 //
-// Purpose   the last pass; when retention was looked at; and quarantine: a partition whose pass
-// failed is
-//           left alone for a while, with the reason kept for people, and tried again by itself.
-//           Others go on.
+// Purpose   the last pass; when retention was looked at; tries to heal it; and quarantine: a
+//           partition whose pass failed, or whose damage stands, is left alone for a while, with
+//           the reason kept for people, and tried again by itself. Others go on.
 // Threads   guarded by Work's mutex.
 // Lifetime  as long as the partition is listed.
 #pragma once
@@ -45,12 +44,21 @@ inline bool holds(const std::optional<Quarantine>& quarantine, TimestampMs now,
   return storage::wait_ends_ms(quarantine->failed_ms, wait_ms, now) > now;
 }
 
+/// Tries to heal a fenced log that have failed.
+struct Healing {
+  int failures = 0;
+  TimestampMs failed_ms = -1;
+  /// Until the next one: doubles from a second to a minute.
+  std::int64_t wait_ms() const;
+};
+
 struct PartitionState {
   storage::PartitionPtr partition{};
   bool running = false;  // a pass
   PassReport last_pass{};
   LastPass last{};
   std::optional<Quarantine> quarantine{};
+  Healing healing{};
   TimestampMs retention_checked_ms = -1;
   TimestampMs retention_due_ms = kUnlimited;
   TimestampMs producers_expired_ms = -1;

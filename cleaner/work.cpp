@@ -111,7 +111,9 @@ void Work::look_at_store(TimestampMs at_ms) {
 
 /// Everything but compaction; returns when the next of it is due.
 TimestampMs Work::look_at(const PartitionPtr& partition, Log& log, TimestampMs at_ms) {
-  TimestampMs due = close_active(log, at_ms);
+  TimestampMs due = flush(partition, log, at_ms);
+  due = std::min(due, heal(partition, log, at_ms));
+  due = std::min(due, close_active(log, at_ms));
   due = std::min(due, retain(partition, log, at_ms));
   due = std::min(due, log.remove_old_files(at_ms));
   const TimestampMs expired_ms = state_of(*partition).producers_expired_ms;
@@ -120,6 +122,41 @@ TimestampMs Work::look_at(const PartitionPtr& partition, Log& log, TimestampMs a
     change_state(partition, [&](PartitionState& state) { state.producers_expired_ms = at_ms; });
   }
   return due;
+}
+
+/// Whoever produces has the flusher heal it; this is for a log that nobody writes to.
+TimestampMs Work::heal(const PartitionPtr& partition, Log& log, TimestampMs at_ms) {
+  const Healing before = state_of(*partition).healing;
+  Healing after;
+  if (log.offsets().fenced) {
+    const TimestampMs due_ms = wait_ends_ms(before.failed_ms, before.wait_ms(), at_ms);
+    if (due_ms > at_ms) return due_ms;
+    if (auto healed = log.heal(); !healed) {
+      after = {.failures = before.failures + 1, .failed_ms = at_ms};
+      if (before.failures == 0 && healed.error().kind != ErrorKind::kClosed) {
+        line(Severity::kError, log.identity().name + ": takes no writes, healing it is tried " +
+                                   "again with growing pauses: " + healed.error().text);
+      }
+    } else if (changed_) {
+      changed_(partition);
+    }
+  }
+  if (after.failures != before.failures) {
+    change_state(partition, [&](PartitionState& state) { state.healing = after; });
+  }
+  return after.failures == 0 ? kUnlimited : later(at_ms, after.wait_ms());
+}
+
+/// flush.ms. A sync that fails fences the log, or is tried again at the next look.
+TimestampMs Work::flush(const PartitionPtr& partition, Log& log, TimestampMs at_ms) {
+  const TimestampMs due_ms = log.flush_due_ms();
+  if (due_ms > at_ms) return due_ms;
+  auto synced = log.sync();
+  if (!synced && synced.error().kind != ErrorKind::kClosed) {
+    line(Severity::kError, log.identity().name + ": cannot be synced: " + synced.error().text);
+  }
+  if (changed_) changed_(partition);
+  return log.flush_due_ms();
 }
 
 TimestampMs Work::close_active(Log& log, TimestampMs at_ms) {

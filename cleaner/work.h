@@ -76,6 +76,8 @@ class Work {
   }
 
   TimestampMs look_at(const storage::PartitionPtr& partition, storage::Log& log, TimestampMs at_ms);
+  TimestampMs heal(const storage::PartitionPtr& partition, storage::Log& log, TimestampMs at_ms);
+  TimestampMs flush(const storage::PartitionPtr& partition, storage::Log& log, TimestampMs at_ms);
   TimestampMs close_active(storage::Log& log, TimestampMs at_ms);
   TimestampMs retain(const storage::PartitionPtr& partition, storage::Log& log, TimestampMs at_ms);
   void warn_of_future(const storage::PartitionPtr& partition, const storage::Log& log,

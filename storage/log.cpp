@@ -22,7 +22,7 @@ Result<std::unique_ptr<Log>> Log::open(const Environment& env, Identity identity
   const bool fenced = recovered->manifest.fence.has_value();
   auto impl =
       std::make_unique<Impl>(env, std::move(identity), std::move(options), *std::move(recovered));
-  // Should this fail the log is there all the same, up to its durable end; the flusher tries again.
+  // Should this fail the log is there all the same, up to its durable end; the cleaner tries again.
   if (fenced) static_cast<void>(impl->heal());
   return std::unique_ptr<Log>(new Log(std::move(impl)));
 }

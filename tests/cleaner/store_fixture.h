@@ -89,10 +89,15 @@ class StoreFixture {
   /// One batch, durable. Returns its first offset; -1 if that failed.
   Offset append(const std::string& topic, BatchSpec spec) {
     if (spec.timestamp == kBatchTime) spec.timestamp = clock.now_ms();
+    const Offset base_offset = append_unsynced(topic, spec);
+    if (base_offset < 0) return -1;
+    if (auto synced = log(topic).sync(); !synced) return last_error = synced.error().text, -1;
+    return base_offset;
+  }
+  Offset append_unsynced(const std::string& topic, const BatchSpec& spec) {
     CheckedBatch checked = checked_batch(spec);
     auto appended = log(topic).append(checked);
     if (!appended) return last_error = appended.error().text, -1;
-    if (auto synced = log(topic).sync(); !synced) return last_error = synced.error().text, -1;
     return appended->base_offset;
   }
   Offset put(const std::string& topic, const std::string& key,

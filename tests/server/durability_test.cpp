@@ -123,6 +123,24 @@ TEST(Durability, NothingWaitsForTheDiskUnderDurabilityOs) {
   server.files.release();
 }
 
+TEST(Durability, TheFirstUnsyncedRecordWakesTheSchedulerForFlushMs) {
+  ServerFixture server([](BrokerOptions& options) {
+    options.durability = Durability::kOs;
+    options.cleaner.interval_ms = 600'000;
+  });
+  auto writer = server.with_topic({{"flush.ms", "5000"}});
+  server.broker->cleaner().start();
+  for (int round = 0; round < 3; ++round) {
+    server.files.clear();
+    server.files.hold(CallKind::kSyncData, kLogFile);
+    EXPECT_EQ(finish_produce(*writer, begin_produce(*writer, "v")).error_code, ErrorCode::kNone);
+    server.clock.advance(5000);
+    EXPECT_TRUE(server.files.wait_until_held()) << round;
+    server.files.release();
+  }
+  server.broker->cleaner().stop();
+}
+
 TEST(Durability, AFailedSyncIsToldAtOnceAndTheLogHeals) {
   ServerFixture server;
   auto writer = server.with_topic();
