@@ -83,22 +83,25 @@ Work::Look Work::look() {
     // What is due and could not be done is tried again at the next look, not at once.
     if (moment > at_ms) result.next_due_ms = std::min(result.next_due_ms, moment);
   };
+  std::vector<Candidate> wanted;
   const std::vector<PartitionPtr> partitions = listed();
   forget_others(partitions);
   for (const PartitionPtr& partition : partitions) {
     const auto log = partition->log();
     if (!log) continue;
     due(look_at(partition, *log, at_ms));
-    const auto looked_at = candidate(partition, at_ms);
+    auto looked_at = candidate(partition, at_ms);
     if (!looked_at) continue;
     if (looked_at->wants_pass()) {
-      result.pass_wanted = true;
+      wanted.push_back(*std::move(looked_at));
     } else if (looked_at->held) {
       due(state_of(*partition).quarantine.value_or(Quarantine{}).retry_ms);
     } else {
       due(looked_at->cleanability.next_due_ms);
     }
   }
+  result.pass_wanted = !wanted.empty();
+  list_passes(std::move(wanted));
   return result;
 }
 
@@ -229,28 +232,46 @@ std::optional<Work::Candidate> Work::candidate(const PartitionPtr& partition, Ti
   return result;
 }
 
-/// The one that goes first, marked as running.
+void Work::list_passes(std::vector<Candidate> wanted) {
+  std::sort(wanted.begin(), wanted.end(), [](const Candidate& a, const Candidate& b) {
+    return goes_first(b.cleanability, a.cleanability);
+  });
+  std::vector<PartitionPtr> passes;
+  for (Candidate& candidate : wanted) passes.push_back(std::move(candidate.partition));
+  storage::Lock lock(mutex_);
+  passes_ = std::move(passes);
+}
+
+/// Null when all have been taken.
+PartitionPtr Work::next_listed() {
+  storage::Lock lock(mutex_);
+  if (passes_.empty()) return nullptr;
+  PartitionPtr next = std::move(passes_.back());
+  passes_.pop_back();
+  return next;
+}
+
+/// The one that goes first, as it is now, marked as running. Only the last look weighs all against
+/// each other: doing so before every pass would cost the square of their number.
 std::optional<Work::Candidate> Work::take_best() {
-  for (;;) {
-    const TimestampMs at_ms = now();
-    std::optional<Candidate> best;
-    for (const PartitionPtr& partition : listed()) {
-      auto next = candidate(partition, at_ms);
-      if (!next || !next->wants_pass()) continue;
-      if (!best || goes_first(next->cleanability, best->cleanability)) best = std::move(next);
-    }
-    if (!best) return std::nullopt;
+  while (const PartitionPtr partition = next_listed()) {
+    if (!exists(partition)) continue;
+    auto best = candidate(partition, now());
+    if (!best || !best->wants_pass()) continue;
     bool taken = false;
-    change_state(best->partition,
+    change_state(partition,
                  [&](PartitionState& state) { taken = !std::exchange(state.running, true); });
     if (taken) return best;
   }
+  return std::nullopt;
+}
+
+bool Work::exists(const PartitionPtr& partition) const {
+  return store_.partition(partition->topic, partition->index) == partition;
 }
 
 bool Work::still_wanted(const Candidate& candidate) const {
-  return candidate.log->options()->cleanup_policy.compact &&
-         store_.partition(candidate.partition->topic, candidate.partition->index) ==
-             candidate.partition;
+  return candidate.log->options()->cleanup_policy.compact && exists(candidate.partition);
 }
 
 PartitionReport Work::report(const Partition& partition) const {

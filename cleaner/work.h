@@ -33,11 +33,12 @@ class Work {
     TimestampMs next_due_ms = kUnlimited;  // later than the look; passes that may run now left out
     bool pass_wanted = false;
   };
-  /// Closes idle segments, applies retention, removes old files and forgotten producers, opens logs
-  /// that failed before, refills the disk reserve; and says when the next of all that is due.
+  /// Heals fenced logs, closes idle segments, applies retention, syncs by flush.ms, removes old
+  /// files and forgotten producers, opens logs that failed before, refills the disk reserve; says
+  /// when the next of all that is due, and lists the passes that are wanted.
   Look look();
 
-  /// Runs the pass that is needed most, to its end; false if none is wanted.
+  /// Runs the pass that the last look found to be needed most, to its end; false if none is left.
   bool run_next_pass();
 
   /// Passes end at their next batch, until resume().
@@ -85,8 +86,11 @@ class Work {
   void look_at_store(TimestampMs at_ms);
 
   std::optional<Candidate> candidate(const storage::PartitionPtr& partition, TimestampMs at_ms);
+  void list_passes(std::vector<Candidate> wanted) EXCLUDES(mutex_);
+  storage::PartitionPtr next_listed() EXCLUDES(mutex_);
   std::optional<Candidate> take_best() EXCLUDES(mutex_);
   void run(const Candidate& candidate);
+  bool exists(const storage::PartitionPtr& partition) const;
   bool still_wanted(const Candidate& candidate) const;
   void finish(const Candidate& candidate, const PassOutcome& outcome, std::int64_t real_ms);
   std::string pass_line(const Candidate& candidate, const PassOutcome& outcome,
@@ -101,6 +105,8 @@ class Work {
   mutable storage::Mutex mutex_;
   BrokerOptions options_ GUARDED_BY(mutex_);
   std::map<const storage::Partition*, PartitionState> states_ GUARDED_BY(mutex_);
+  // By the last look; the one that goes first comes last.
+  std::vector<storage::PartitionPtr> passes_ GUARDED_BY(mutex_);
 };
 
 }  // namespace lastword::cleaner
