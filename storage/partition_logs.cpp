@@ -11,6 +11,8 @@ namespace lastword::storage {
 namespace {
 
 constexpr int kClosingThreads = 4;
+constexpr std::int64_t kFirstPauseMs = 10 * kSecondMs;
+constexpr std::int64_t kLongestPauseMs = 10 * kMinuteMs;
 
 /// Calls `work(i)` for each i below `count`, on this thread and others.
 template <class Work>
@@ -58,6 +60,21 @@ Result<> PartitionLogs::open(const std::vector<PartitionToOpen>& partitions, int
   return failure.result();
 }
 
+void PartitionLogs::open_again(std::vector<PartitionToOpen> failed) {
+  std::erase_if(failed, [this](const PartitionToOpen& one) { return !is_due(*one.partition); });
+  static_cast<void>(open(failed, 1));  // kept and reported there
+}
+
+bool PartitionLogs::is_due(const Partition& partition) const {
+  constexpr int kDoublingsMax = 10;
+  Lock lock(failures_mutex_);
+  const auto found = failures_.find(&partition);
+  if (found == failures_.end() || found->second.count < 2) return true;
+  const std::int64_t doubled = kFirstPauseMs << std::min(found->second.count - 2, kDoublingsMax);
+  const TimestampMs now = env_.clock.now_ms();
+  return wait_ends_ms(found->second.last_ms, std::min(doubled, kLongestPauseMs), now) <= now;
+}
+
 Result<> PartitionLogs::open_one(const PartitionToOpen& wanted) {
   Partition& partition = *wanted.partition;
   Lock opening(partition.opening_mutex_);
@@ -68,6 +85,10 @@ Result<> PartitionLogs::open_one(const PartitionToOpen& wanted) {
     note_failure(partition, log.error().text);
     return log.take_error();
   }
+  {
+    Lock lock(failures_mutex_);
+    failures_.erase(&partition);
+  }
   Lock lock(partition.mutex_);
   partition.log_ = std::shared_ptr<Log>(*std::move(log));
   partition.failure_.clear();
@@ -75,6 +96,11 @@ Result<> PartitionLogs::open_one(const PartitionToOpen& wanted) {
 }
 
 void PartitionLogs::note_failure(Partition& partition, const std::string& text) {
+  {
+    Lock lock(failures_mutex_);
+    Failures& failures = failures_[&partition];
+    failures = {.count = failures.count + 1, .last_ms = env_.clock.now_ms()};
+  }
   {
     Lock lock(partition.mutex_);
     if (partition.failure_ == text) return;
@@ -94,6 +120,10 @@ PartitionLogs::TakenAway PartitionLogs::take_away(const std::vector<PartitionPtr
   for (const PartitionPtr& partition : partitions) {
     Lock opening(partition->opening_mutex_);
     partition->removed_ = true;
+    {
+      Lock lock(failures_mutex_);
+      failures_.erase(partition.get());
+    }
     if (const auto log = partition->log()) log->abandon();
     const auto to = folders_.move_away(partition->topic, partition->index);
     if (to && !to->empty()) taken.folders.push_back(*to);

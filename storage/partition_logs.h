@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ class PartitionLogs {
   /// Opens those that are not open, `threads` at a time, until stop(). Reports each new failure.
   /// Returns the first one.
   Result<> open(const std::vector<PartitionToOpen>& partitions, int threads);
+  /// The same for those that have failed, one at a time, each in its turn: at once after the first
+  /// failure, then with pauses from ten seconds to ten minutes, since a try may read a whole log.
+  void open_again(std::vector<PartitionToOpen> failed);
   /// open() begins no further log.
   void stop() { stopped_.store(true); }
 
@@ -52,9 +56,18 @@ class PartitionLogs {
   Result<> open_one(const PartitionToOpen& wanted);
   void note_failure(Partition& partition, const std::string& text);
 
+  bool is_due(const Partition& partition) const EXCLUDES(failures_mutex_);
+
   const Environment& env_;
   PartitionFolders folders_;
   std::atomic<bool> stopped_{false};
+
+  struct Failures {
+    int count = 0;
+    TimestampMs last_ms = -1;
+  };
+  mutable Mutex failures_mutex_;
+  std::map<const Partition*, Failures> failures_ GUARDED_BY(failures_mutex_);
 };
 
 }  // namespace lastword::storage

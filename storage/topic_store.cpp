@@ -166,7 +166,7 @@ void TopicStore::Impl::load_failed() {
   std::erase_if(failed,
                 [](const PartitionToOpen& wanted) { return wanted.partition->failure().empty(); });
   if (failed.empty()) return;
-  static_cast<void>(logs_.open(failed, 1));
+  logs_.open_again(std::move(failed));
   hand_on_options(*topics());
 }
 

@@ -88,6 +88,34 @@ TEST_F(StoreStart, APartitionThatCannotBeOpenedIsReportedOnceAndTriedAgain) {
   EXPECT_EQ(end("a", 1), 1);
 }
 
+TEST_F(StoreStart, APartitionThatStaysClosedIsTriedWithGrowingPauses) {
+  start();
+  create("a");
+  append("a", "x");
+  crash(CrashKind::kProcess);
+  files_.fail_syncs("a-0");
+  start();
+  files_.clear();
+  const auto tries = [this](std::int64_t after_ms) {
+    clock_.advance(after_ms);
+    store_->load_failed();
+    const std::size_t opened = files_.count(CallKind::kOpen, "a-0");
+    files_.clear();
+    return opened > 0;
+  };
+  EXPECT_TRUE(tries(0));
+  EXPECT_FALSE(tries(10 * kSecondMs - 1));
+  EXPECT_TRUE(tries(1));
+  EXPECT_FALSE(tries(20 * kSecondMs - 1));
+  EXPECT_TRUE(tries(1));
+  EXPECT_TRUE(tries(-48 * kHourMs)) << "the clock has gone back";
+  for (int i = 0; i < 10; ++i) tries(kHourMs);
+  EXPECT_FALSE(tries(10 * kMinuteMs - 1));
+  files_.let_sync();
+  EXPECT_TRUE(tries(1));
+  EXPECT_EQ(end("a"), 1);
+}
+
 TEST_F(StoreStart, AStartAfterACleanStopSyncsNoPartition) {
   start();
   for (int i = 0; i < 20; ++i) create("topic" + std::to_string(i));
