@@ -169,8 +169,8 @@ constexpr std::array kSettings{
         {"limits.producer_ids", "", "Idempotent producers remembered for each partition."}),
     limit<kCount, Range{1, 100000000}, &Limits::producer_ids_total>(
         {"limits.producer_ids_total", "",
-         "Idempotent producers remembered in all partitions together; beyond it a partition that "
-         "takes a new one forgets one of its own, but for its last."}),
+         "Idempotent producers remembered in all partitions together. Beyond it a partition "
+         "forgets one of its own for each new one; it always keeps one."}),
     limit<kCount, Range{1, 64}, &Limits::loop_threads>(
         {"limits.loop_threads", "num.network.threads", "Threads that serve connections."}),
     limit<kCount, Range{1, 256}, &Limits::disk_threads>(

@@ -32,16 +32,17 @@ Result<Bytes> read_whole(FileSystem& files, const std::string& path, std::size_t
   return bytes;
 }
 
-Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes) {
+Result<> put_whole(FileSystem& files, const std::string& path, ByteView bytes) {
   const std::string temporary = temporary_path(path);
-  auto replaced = write_temporary(files, temporary, bytes);
-  if (replaced) replaced = files.rename(temporary, path);
-  if (!replaced) {
-    // It would hold space that a full disk needs. That it may fail is why a start removes
-    // leftovers.
-    static_cast<void>(files.remove(temporary));
-    return replaced;
-  }
+  auto put = write_temporary(files, temporary, bytes);
+  if (put) put = files.rename(temporary, path);
+  // It would hold space that a full disk needs. That it may fail is why a start removes leftovers.
+  if (!put) static_cast<void>(files.remove(temporary));
+  return put;
+}
+
+Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes) {
+  LW_TRY(put_whole(files, path, bytes));
   return files.sync_directory(parent_directory(path));
 }
 

@@ -75,8 +75,12 @@ class FileSystem {
 /// Reads a whole small file (up to `bytes_max`).
 Result<Bytes> read_whole(FileSystem& files, const std::string& path, std::size_t bytes_max);
 
-/// Replaces `path` by `bytes`, wholly or not at all: written beside it, synced, renamed, and the
-/// directory synced.
+/// Puts `bytes` in the place of `path`, wholly or not at all: written beside it, synced, renamed.
+/// Whether it is there after a power cut, or what was there before, the next sync_directory()
+/// decides.
+Result<> put_whole(FileSystem& files, const std::string& path, ByteView bytes);
+
+/// put_whole(), and the directory synced.
 Result<> replace_whole(FileSystem& files, const std::string& path, ByteView bytes);
 
 }  // namespace lastword::storage

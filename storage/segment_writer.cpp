@@ -35,10 +35,10 @@ Bytes encode_with(const SparseIndex& index, const std::vector<IndexEntry>& more)
   return whole.encode();
 }
 
-Result<> replace_index(const Environment& env, const std::string& path, ByteView bytes) {
-  auto replaced = replace_whole(env.files, path, bytes);
+Result<> put_index(const Environment& env, const std::string& path, ByteView bytes) {
+  auto put = put_whole(env.files, path, bytes);
   env.cache.drop(path);
-  return replaced;
+  return put;
 }
 
 }  // namespace
@@ -307,8 +307,9 @@ Result<> SegmentWriter::save_indexes() {
   std::vector<IndexEntry> time_entries = time_entries_;
   if (largest_timestamp_.key >= 0) time_entries.push_back(largest_timestamp_);
   const Bytes times = encode_with(time_index_, time_entries);
-  LW_TRY(replace_index(env_, path_of_index(IndexKind::kOffset), offsets));
-  return replace_index(env_, path_of_index(IndexKind::kTime), times);
+  LW_TRY(put_index(env_, path_of_index(IndexKind::kOffset), offsets));
+  LW_TRY(put_index(env_, path_of_index(IndexKind::kTime), times));
+  return env_.files.sync_directory(directory_);
 }
 
 }  // namespace lastword::storage

@@ -157,11 +157,6 @@ void TopicStore::Impl::load_failed() {
     static_cast<void>(directory_->save_pending());
     if (file_in_doubt_) static_cast<void>(commit(stored_));
   }
-  for (const PartitionPtr& partition : all_partitions(*topics())) {
-    // Nobody may append to it, which is how the flusher would hear of it.
-    const auto log = partition->log();
-    if (log && log->offsets().fenced) static_cast<void>(log->heal());
-  }
   std::vector<PartitionToOpen> failed = partitions_to_open(*topics());
   std::erase_if(failed,
                 [](const PartitionToOpen& wanted) { return wanted.partition->failure().empty(); });

@@ -74,8 +74,7 @@ class TopicStore {
   ~TopicStore();
 
   /// Opens the logs, `threads` at a time; returns when all are open or have failed. Failures are
-  /// reported and retried by load_failed(), which heals fenced logs too and is to be called now and
-  /// then.
+  /// reported and retried by load_failed(), which is to be called now and then.
   void load(int threads);
   void load_failed();
   /// load() leaves folders of removed topics to a thread of its own; this waits until they are
