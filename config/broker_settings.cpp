@@ -181,7 +181,8 @@ constexpr std::array kSettings{
 
 constexpr std::array kFixed{
     FixedBrokerSetting{"num.partitions", SettingType::kInt, "1",
-                       "Partitions of a topic that is created without a number of them."},
+                       "Partitions of a topic for which no number is given. In the file each topic "
+                       "has \"partitions\"."},
     FixedBrokerSetting{"default.replication.factor", SettingType::kInt, "1", "There is one node."},
     FixedBrokerSetting{"delete.topic.enable", SettingType::kBool, "true",
                        "Topics can be deleted, those that the config file names excepted."},

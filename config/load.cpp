@@ -25,9 +25,10 @@ constexpr std::size_t kFileBytesMax = 16 * kMebibyte;
 constexpr std::string_view kTopicDefaults = "topic_defaults";
 constexpr std::string_view kTopics = "topics";
 constexpr std::string_view kPartitions = "partitions";
+constexpr std::string_view kSchema = "$schema";  // for editors; says nothing to the broker
 constexpr std::int64_t kPartitionsMax = 1000000;
+constexpr std::size_t kErrorsMax = 20;
 
-using Error = std::optional<std::string>;
 using NamedValues = std::map<std::string, std::string>;
 
 std::string joined(std::string_view prefix, std::string_view name) {
@@ -51,19 +52,19 @@ std::string_view wanted(SettingType type, SettingUnit unit) {
   return "";
 }
 
-bool fits(JsonKind kind, SettingType type) {
-  if (kind == JsonKind::kString) return true;
+bool fits(JsonKind kind, SettingType type, SettingUnit unit) {
+  const bool is_text = kind == JsonKind::kString;
   switch (type) {
     case SettingType::kBool:
       return kind == JsonKind::kBool;
     case SettingType::kString:
-      return false;
+      return is_text;
     case SettingType::kList:
-      return kind == JsonKind::kList;
+      return is_text || kind == JsonKind::kList;
     case SettingType::kInt:
     case SettingType::kLong:
     case SettingType::kDouble:
-      return kind == JsonKind::kNumber;
+      return kind == JsonKind::kNumber || (is_text && unit != SettingUnit::kNone);
   }
   return false;
 }
@@ -71,7 +72,7 @@ bool fits(JsonKind kind, SettingType type) {
 /// The value as text for a row's `set`; empty when the JSON type is not what the setting takes.
 template <typename Options>
 std::optional<std::string> text_for(const Setting<Options>& setting, const JsonValue& value) {
-  if (!fits(value.kind, setting.type)) return std::nullopt;
+  if (!fits(value.kind, setting.type, setting.unit)) return std::nullopt;
   if (value.kind != JsonKind::kList) return value.text;
   std::string text;
   for (const JsonValue& item : value.children) {
@@ -80,6 +81,13 @@ std::optional<std::string> text_for(const Setting<Options>& setting, const JsonV
     text += item.text;
   }
   return text;
+}
+
+/// `text` as the file has it, for messages.
+std::string as_written(const JsonValue& value, const std::string& text) {
+  constexpr std::size_t kNumberLengthMax = 40;
+  const bool plain = value.kind == JsonKind::kNumber || value.kind == JsonKind::kBool;
+  return plain && text.size() <= kNumberLengthMax ? text : in_quotes(text);
 }
 
 /// All that may stand directly in the object at `prefix` ("" is the whole file).
@@ -98,8 +106,19 @@ std::vector<std::string_view> names_in(std::string_view prefix) {
   return names;
 }
 
+/// Names of Kafka that are no one setting's `kafka_name`, with what to write here.
+std::string_view other_kafka_name(std::string_view name) {
+  if (name == "advertised.listeners") return "advertise";
+  if (name == "log.dir") return "data_dir";
+  if (name == "log.retention.hours" || name == "log.retention.minutes") return "log.retention.ms";
+  if (name == "log.roll.hours") return "log.roll.ms";
+  if (name == "log.roll.jitter.hours") return "log.roll.jitter.ms";
+  return name;
+}
+
 /// The path of the setting that has this name in another place or at Kafka; empty when none has.
 std::string path_elsewhere(std::string_view name) {
+  name = other_kafka_name(name);
   for (const BrokerSetting& setting : broker_settings()) {
     const std::string_view last = setting.name.substr(setting.name.rfind('.') + 1);
     if (name == last || name == setting.name || name == setting.kafka_name) {
@@ -115,13 +134,21 @@ std::string path_elsewhere(std::string_view name) {
 }
 
 std::string unknown_broker_setting(std::string_view prefix, std::string_view name) {
+  for (const FixedBrokerSetting& fixed : fixed_broker_settings()) {
+    if (name != fixed.kafka_name) continue;
+    return fmt::format("cannot be set; it is {}: {}", fixed.value, fixed.meaning);
+  }
   const std::vector<std::string_view> names = names_in(prefix);
-  std::string suggestion(nearest_name(name, names));
-  suggestion = suggestion.empty() ? path_elsewhere(name) : joined(prefix, suggestion);
+  std::string suggestion = path_elsewhere(name);
+  if (suggestion.empty()) {
+    const std::string_view nearest = nearest_name(name, names);
+    if (!nearest.empty()) suggestion = joined(prefix, nearest);
+  }
   if (!suggestion.empty()) return fmt::format("unknown setting; did you mean \"{}\"?", suggestion);
   return fmt::format("unknown setting; known here: {}", fmt::join(names, ", "));
 }
 
+/// Goes on after an error, so that all of a file's are told at once.
 class Loader {
  public:
   explicit Loader(std::string file_name) { loaded_.options.file = std::move(file_name); }
@@ -130,11 +157,19 @@ class Loader {
     if (root.kind != JsonKind::kObject) {
       return fmt::format("{}: expected an object ({{ … }}) with settings", loaded_.options.file);
     }
-    if (Error error = read_object(root, "")) return *error;
-    if (Error error = broker_options_error(loaded_.options)) {
-      return fmt::format("{}: {}", loaded_.options.file, *error);
+    read_object(root, "");
+    if (errors_.empty()) {
+      if (const auto error = broker_options_error(loaded_.options)) {
+        errors_.push_back(fmt::format("{}: {}", loaded_.options.file, *error));
+      }
     }
-    return std::move(loaded_);
+    if (errors_.empty()) return std::move(loaded_);
+    if (errors_.size() > kErrorsMax) {
+      const std::size_t more = errors_.size() - kErrorsMax;
+      errors_.resize(kErrorsMax);
+      errors_.push_back(fmt::format("{}: and {} more", loaded_.options.file, more));
+    }
+    return fmt::format("{}", fmt::join(errors_, "\n"));
   }
 
  private:
@@ -142,138 +177,154 @@ class Loader {
     return fmt::format("{}: line {}: {}: {}", loaded_.options.file, value.line, path, what);
   }
 
-  Error expect_object(const JsonValue& value, std::string_view path) const {
-    if (value.kind == JsonKind::kObject) return std::nullopt;
-    return at(value, path, fmt::format("expected an object, not {}", kind_name(value.kind)));
+  void refuse(const JsonValue& value, std::string_view path, std::string_view what) {
+    errors_.push_back(at(value, path, what));
   }
 
-  Error read_object(const JsonValue& object, const std::string& prefix) {
+  bool is_object(const JsonValue& value, std::string_view path) {
+    if (value.kind == JsonKind::kObject) return true;
+    refuse(value, path, fmt::format("expected an object, not {}", kind_name(value.kind)));
+    return false;
+  }
+
+  void read_object(const JsonValue& object, const std::string& prefix) {
     const JsonValue* topics = nullptr;
     for (const JsonValue& member : object.children) {
       const bool at_top = prefix.empty();
       if (at_top && member.key == kTopics) {
         topics = &member;  // last, as what they may hold depends on the defaults
-        continue;
+      } else if (at_top && member.key == kTopicDefaults) {
+        read_topic_defaults(member);
+      } else if (at_top && member.key == kSchema) {
+        read_schema(member);
+      } else {
+        read_setting(member, prefix);
       }
-      Error error = at_top && member.key == kTopicDefaults ? read_topic_defaults(member)
-                                                           : read_setting(member, prefix);
-      if (error) return error;
     }
-    return topics != nullptr ? read_topics(*topics) : std::nullopt;
+    if (topics != nullptr) read_topics(*topics);
   }
 
-  Error read_setting(const JsonValue& member, const std::string& prefix) {
+  void read_schema(const JsonValue& member) {
+    if (member.kind == JsonKind::kString) return;
+    refuse(member, kSchema, fmt::format("expected text in quotes, not {}", kind_name(member.kind)));
+  }
+
+  void read_setting(const JsonValue& member, const std::string& prefix) {
     const std::string path = joined(prefix, member.key);
     const std::size_t dot = member.key.find('.');
     const BrokerSetting* const setting = find_broker_setting(path);
     if (setting != nullptr && dot == std::string::npos) {
-      return set(*setting, member, path, loaded_.options);
+      set(*setting, member, path, loaded_.options);
+    } else if (setting != nullptr) {
+      refuse(member, path,
+             fmt::format("unknown setting; write it as an object: \"{}\": {{\"{}\": …}}",
+                         member.key.substr(0, dot), member.key.substr(dot + 1)));
+    } else if (dot == std::string::npos && !names_in(path).empty()) {
+      if (is_object(member, path)) read_object(member, path);
+    } else {
+      refuse(member, path, unknown_broker_setting(prefix, member.key));
     }
-    if (setting != nullptr) {
-      return at(member, path,
-                fmt::format("unknown setting; write it as an object: \"{}\": {{\"{}\": …}}",
-                            member.key.substr(0, dot), member.key.substr(dot + 1)));
-    }
-    if (dot == std::string::npos && !names_in(path).empty()) {
-      if (Error error = expect_object(member, path)) return error;
-      return read_object(member, path);
-    }
-    return at(member, path, unknown_broker_setting(prefix, member.key));
   }
 
   template <typename Options>
-  Error set(const Setting<Options>& setting, const JsonValue& value, std::string_view path,
-            Options& options) const {
+  bool set(const Setting<Options>& setting, const JsonValue& value, std::string_view path,
+           Options& options) {
     const std::optional<std::string> text = text_for(setting, value);
     if (!text) {
-      return at(value, path,
-                fmt::format("expected {}, not {}; allowed: {}", wanted(setting.type, setting.unit),
-                            kind_name(value.kind), setting.allowed));
+      refuse(value, path,
+             fmt::format("expected {}, not {}; allowed: {}", wanted(setting.type, setting.unit),
+                         kind_name(value.kind), setting.allowed));
+      return false;
     }
-    if (const Error refusal = setting.set(options, *text)) {
-      return at(value, path, fmt::format("{} is refused: {}", in_quotes(*text), *refusal));
+    if (const auto refusal = setting.set(options, *text)) {
+      refuse(value, path, fmt::format("{} is refused: {}", as_written(value, *text), *refusal));
+      return false;
     }
-    return std::nullopt;
+    return true;
   }
 
-  Error read_topic_defaults(const JsonValue& value) {
-    if (Error error = expect_object(value, kTopicDefaults)) return error;
+  void read_topic_defaults(const JsonValue& value) {
+    if (!is_object(value, kTopicDefaults)) return;
     NamedValues& defaults = loaded_.options.topic_defaults;
     for (const JsonValue& member : value.children) {
-      if (Error error = read_topic_setting(member, kTopicDefaults, defaults)) return error;
+      read_topic_setting(member, kTopicDefaults, defaults);
     }
-    TopicOptionsOrError made = make_topic_options(TopicOptions{}, defaults);
-    if (made.error) return at(value, kTopicDefaults, *made.error);
+    const TopicOptionsOrError made = make_topic_options(TopicOptions{}, defaults);
+    if (made.error) return refuse(value, kTopicDefaults, *made.error);
     topic_defaults_ = made.options;
-    return std::nullopt;
   }
 
-  Error read_topic_setting(const JsonValue& member, std::string_view prefix, NamedValues& values) {
+  void read_topic_setting(const JsonValue& member, std::string_view prefix, NamedValues& values) {
     const std::string path = joined(prefix, member.key);
     const TopicSetting* const setting = find_topic_setting(member.key);
     if (setting == nullptr && is_ignored_topic_setting(member.key)) {
       loaded_.notes.push_back(
           at(member, path, "accepted and ignored: it means nothing on a single node"));
-      return std::nullopt;
+      return;
     }
     if (setting == nullptr) {
       // The only name of the file here that is not Kafka's.
       const std::string_view partitions = prefix == kTopicDefaults ? "" : kPartitions;
-      return at(member, path, unknown_topic_setting(member.key, partitions));
+      return refuse(member, path, unknown_topic_setting(member.key, partitions));
     }
     TopicOptions scratch;
-    if (Error error = set(*setting, member, path, scratch)) return error;
-    values[member.key] = setting->get(scratch);
-    return std::nullopt;
+    if (set(*setting, member, path, scratch)) values[member.key] = setting->get(scratch);
   }
 
-  Error read_topics(const JsonValue& value) {
-    if (Error error = expect_object(value, kTopics)) return error;
+  void read_topics(const JsonValue& value) {
+    if (!is_object(value, kTopics)) return;
     std::map<std::string, std::string> name_by_folded;
     for (const JsonValue& member : value.children) {
       const std::string path = joined(kTopics, member.key);
-      if (Error error = topic_name_error(member.key)) return at(member, kTopics, *error);
+      if (const auto error = topic_name_error(member.key)) {
+        refuse(member, kTopics, *error);
+        continue;
+      }
       const auto [other, is_fresh] =
           name_by_folded.try_emplace(folded_topic_name(member.key), member.key);
       if (!is_fresh) {
-        return at(member, path,
-                  fmt::format("collides with topic \"{}\": '.' and '_' count as the same",
-                              other->second));
+        refuse(member, path,
+               fmt::format("collides with topic \"{}\": '.' and '_' count as the same",
+                           other->second));
       }
-      if (Error error = read_topic(member, path)) return error;
+      read_topic(member, path);
     }
-    return std::nullopt;
   }
 
-  Error read_topic(const JsonValue& value, const std::string& path) {
-    if (Error error = expect_object(value, path)) return error;
+  void read_topic(const JsonValue& value, const std::string& path) {
+    if (!is_object(value, path)) return;
+    const std::size_t errors_before = errors_.size();
     TopicInFile topic;
     for (const JsonValue& member : value.children) {
-      Error error = member.key == kPartitions
-                        ? read_partitions(member, joined(path, kPartitions), topic.partitions)
-                        : read_topic_setting(member, path, topic.settings);
-      if (error) return error;
+      if (member.key == kPartitions) {
+        read_partitions(member, joined(path, kPartitions), topic.partitions);
+      } else {
+        read_topic_setting(member, path, topic.settings);
+      }
     }
-    if (Error error = make_topic_options(topic_defaults_, topic.settings).error) {
-      return at(value, path, *error);
+    if (errors_.size() == errors_before) {
+      const auto error = make_topic_options(topic_defaults_, topic.settings).error;
+      if (error) refuse(value, path, *error);
     }
     loaded_.options.topics[value.key] = std::move(topic);
-    return std::nullopt;
   }
 
-  Error read_partitions(const JsonValue& value, std::string_view path, int& partitions) const {
-    const auto count = value.kind == JsonKind::kNumber
-                           ? parse_quantity(value.text, SettingUnit::kNone)
-                           : std::nullopt;
+  void read_partitions(const JsonValue& value, std::string_view path, int& partitions) {
+    if (value.kind != JsonKind::kNumber) {
+      return refuse(value, path,
+                    fmt::format("expected a whole number, 1 to {}, not {}", kPartitionsMax,
+                                kind_name(value.kind)));
+    }
+    const auto count = parse_quantity(value.text, SettingUnit::kNone);
     if (!count || *count < 1 || *count > kPartitionsMax) {
-      return at(value, path, fmt::format("expected a whole number, 1 to {}", kPartitionsMax));
+      return refuse(value, path, fmt::format("expected a whole number, 1 to {}", kPartitionsMax));
     }
     partitions = static_cast<int>(*count);
-    return std::nullopt;
   }
 
   LoadedOptions loaded_{};
   TopicOptions topic_defaults_{};
+  std::vector<std::string> errors_{};
 };
 
 }  // namespace

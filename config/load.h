@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the settings file to `BrokerOptions`, or to one clear error.
+// From the settings file to `BrokerOptions`, or to clear errors.
 //
 // Purpose   read at start, at SIGHUP and by --check-config. An error names file, line, path of the
-//           key, what is allowed and, for an unknown name, the nearest valid one.
+//           key, what is allowed and, for an unknown name, the nearest valid one. All errors of a
+//           file are told at once, one a line, up to 20.
 // Threads   pure functions, but for reading the file.
 // Lifetime  values only.
 #pragma once

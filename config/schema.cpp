@@ -32,7 +32,8 @@ Json value_schema(SettingType type, SettingUnit unit, const std::optional<Settin
     case SettingType::kLong: {
       Json number = number_schema(range);
       if (unit == SettingUnit::kNone) return number;
-      const std::string pattern = fmt::format("^-?[0-9]+ *({})?$", unit_names(unit, "|"));
+      const std::string pattern =
+          fmt::format("^[ \\t]*-?[0-9]+[ \\t]*({})?[ \\t]*$", unit_names(unit, "|"));
       return {{"anyOf", {number, {{"type", "string"}, {"pattern", pattern}}}}};
     }
     case SettingType::kDouble:
@@ -112,6 +113,8 @@ Json topic_schema(Json properties, std::string_view description) {
 
 std::string settings_schema() {
   Json properties = Json::object();
+  properties["$schema"] = {{"type", "string"},
+                           {"description", "For editors: where this schema is."}};
   for (const BrokerSetting& setting : broker_settings()) {
     const std::size_t dot = setting.name.find('.');
     if (dot == std::string_view::npos) {

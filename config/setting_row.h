@@ -71,6 +71,11 @@ inline constexpr FixedText kRangeText = [] {
   } else if (kRange.high != kRange.low) {
     text.append(" to ");
     text.append(kRange.high, kUnit);
+    // A bound of 32 bits says little as bytes or milliseconds.
+    if (kRange.high == std::numeric_limits<std::int32_t>::max()) {
+      if (kUnit == SettingUnit::kBytes) text.append(" (2GiB - 1)");
+      if (kUnit == SettingUnit::kMilliseconds) text.append(" (24.8 days)");
+    }
   }
   return text;
 }();

@@ -70,6 +70,25 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
+/// What someone may have meant who wrote a fraction or a unit that there is not; may be empty.
+std::string quantity_hint(std::string_view text, SettingUnit unit) {
+  const std::size_t digits = text.find_first_not_of("-0123456789");
+  if (unit == SettingUnit::kNone || digits == 0 || digits == std::string_view::npos) return {};
+  if (text[digits] == '.') return "; there are no fractions: take a smaller unit";
+  const std::string_view suffix = trimmed(text.substr(digits));
+  const auto lower = [](char letter) {
+    return static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+  };
+  std::string names;
+  for (const Unit& candidate : units_of(unit)) {
+    if (candidate.name == suffix) return {};
+    if (suffix.empty() || lower(candidate.name.front()) != lower(suffix.front())) continue;
+    if (!names.empty()) names += " or ";
+    names += candidate.name;
+  }
+  return names.empty() ? names : "; did you mean " + names + "?";
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -133,7 +152,8 @@ std::string quantity_refusal(std::string_view text, std::string_view allowed, Se
       refusal += ", milliseconds as a whole number";
       break;
   }
-  return refusal + " or text with a unit (" + unit_names(unit, ", ") + ")";
+  return refusal + " or text with a unit (" + unit_names(unit, ", ") + ")" +
+         quantity_hint(text, unit);
 }
 
 std::string in_quotes(std::string_view text) {

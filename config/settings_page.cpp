@@ -74,9 +74,14 @@ constexpr std::string_view kIntroduction = R"(# Settings
 This page is made from the tables that the programs themselves use. `lastwordd --print-defaults`
 prints the same as a file.
 
-The settings file is JSON; `//` comments are allowed. Every name is checked: an unknown name, a name
-given twice, a value of the wrong type or out of bounds is an error that says file, line, setting,
-and what is allowed, and nothing of the file takes effect.
+The settings file is JSON; comments (`//` and `/* */`) are allowed. Every name is checked: an
+unknown name, a name given twice, a value of the wrong type or out of bounds is an error that says
+file, line, setting, and what is allowed, and nothing of the file takes effect. All errors are told
+at once. `lastwordd --config FILE --check-config` checks a file without starting anything.
+
+Editors can help with `config/lastword.schema.json`: name it in the file, as in
+`"$schema": "lastword.schema.json"` (the broker does not read it), or make one with
+`lastwordd --print-schema`.
 
 Sizes and times are whole numbers (bytes, milliseconds), or text with a unit:
 
@@ -85,6 +90,7 @@ Sizes and times are whole numbers (bytes, milliseconds), or text with a unit:
 - times: `ms`, `s`, `min`, `h`, `d`, as in `"24h"`
 
 There are no fractions: write `"1536KiB"`, not `"1.5MiB"`. 9223372036854775807 means "no limit".
+Numbers without a unit, `true` and `false` stand without quotes.
 
 What holds for a topic is the first of these that is given: its own setting, `topic_defaults`, the
 default below.
@@ -97,9 +103,11 @@ A dot stands for an object in the file: `limits.open_files` is `{"limits": {"ope
 
 constexpr std::string_view kBetweenSettings = R"(
 Between settings: `limits.request_memory_bytes` is at least 8/7 of `limits.request_bytes`;
-`cleaner.memory`
-is at least 1 MiB for each of `cleaner.threads`; the partitions of all `topics` together are at most
-`limits.partitions`.
+`cleaner.memory` is at least 1 MiB for each of `cleaner.threads`; the partitions of all `topics`
+together are at most `limits.partitions`.
+
+On the command line, `--data-dir`, `--listen` and `--advertise` go before the file, at a reload too.
+With `--listen` and without `--advertise`, `advertise` of the file does not count.
 
 ## Topics named in the file
 
@@ -115,7 +123,28 @@ do not set them themselves:
 
 A topic that is named there exists after start or reload. `partitions` is 1 where it is not given.
 Names have 1 to 249 of the characters `a`–`z`, `A`–`Z`, `0`–`9`, `.`, `_` and `-`; two names that
-differ only in `.` and `_` collide.
+differ only in `.` and `_` collide. Clients cannot delete a topic that the file names.
+
+## What a reload does
+
+On SIGHUP the broker reads the file again. Either all of it takes effect or, if anything in it is
+wrong, nothing does, and the log says what is wrong. A start does the same for topics; one that
+finds something wrong ends.
+
+- **Settings of the broker** take effect at once, but for these, which need a restart: `listen`,
+  `data_dir`, `durability`, `producer_id_expiration_ms`, `limits.request_memory_bytes`,
+  `limits.open_files`, `limits.disk_reserve_bytes`, `limits.loop_threads`, `limits.disk_threads`,
+  `limits.producer_ids` and `limits.producer_ids_total`.
+- **`topic_defaults`** hold at once for all topics that do not set them themselves, those that
+  clients made too.
+- **A topic that is new in the file** is made. If there is one of that name already, made by a
+  client perhaps, it gets the settings of the file and no others: what the file leaves out goes
+  back to `topic_defaults` or the default. This is the way to change the settings of any topic.
+- **More `partitions`** than the topic has are added. Keys are then spread anew by most clients, so
+  that a key may go on in another partition than the one that holds its older values. Fewer are
+  refused, and the whole file with them: name at least as many as the topic has.
+- **A topic that is no longer in the file** stays, with its records, and with the settings that it
+  had. From then on clients may delete it: `lastword topics delete NAME`.
 
 ## Topic settings
 
@@ -126,6 +155,13 @@ The names are Kafka's. They are the same in the file, in CreateTopics and in Des
 constexpr std::string_view kIgnoredIntroduction = R"(
 `cleanup.policy` is also taken as a list: `["compact", "delete"]`. `min.compaction.lag.ms` is at
 most `max.compaction.lag.ms`.
+
+How long a deleted key stays in a compacted topic: until its segment is closed (`segment.bytes`,
+`segment.ms`, or `max.compaction.lag.ms`, whichever comes first), until a pass has cleaned it, then
+`delete.retention.ms`, and up to five minutes more (a tenth of `delete.retention.ms` if that is
+less). In a quiet topic with the defaults that is about eight days: seven for the segment, one for
+the tombstone. For less, lower `segment.ms` or `max.compaction.lag.ms`; for a topic with much
+traffic set `max.compaction.lag.ms`, which holds whatever the dirty ratio.
 
 ## Accepted and ignored
 

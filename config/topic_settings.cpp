@@ -131,8 +131,8 @@ constexpr std::array kSettings{
          "Level when the broker compresses with zstd."}),
     number<kMs, Range{0, kAny}, &Topic::delete_retention_ms>(
         {"delete.retention.ms", "log.cleaner.delete.retention.ms",
-         "How long a tombstone stays after the pass that first cleaned it; 0: until the next "
-         "pass."}),
+         "How long a tombstone stays at least, from the start of the pass that first cleaned it; "
+         "0: until the next pass."}),
     number<kMs, Range{0, kAny}, &Topic::file_delete_delay_ms>(
         {"file.delete.delay.ms", "log.segment.delete.delay.ms",
          "How long a file stays on disk after its segment was replaced or dropped."}),
@@ -207,7 +207,8 @@ constexpr std::array kSettings{
          "together."}),
     number<kMs, Range{1, kAny}, &Topic::segment_ms>(
         {"segment.ms", "log.roll.ms",
-         "Age at which a segment is closed by the clock, with or without new records."}),
+         "Age at which a segment is closed by the clock, with or without new records; only closed "
+         "segments are compacted."}),
 };
 static_assert(std::ranges::is_sorted(kSettings, {}, &TopicSetting::name));
 

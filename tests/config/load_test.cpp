@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "config/settings_page.h"
+#include "config/topic_name.h"
 #include "config/topic_settings.h"
 
 namespace lastword {
@@ -68,7 +70,46 @@ TEST(Load, TheSampleFileLoads) {
   ASSERT_TRUE(std::holds_alternative<LoadedOptions>(result)) << std::get<std::string>(result);
   BrokerOptions options = std::get<LoadedOptions>(result).options;
   options.file = "test.json";
-  EXPECT_EQ(options, expected_of_old_file());
+  BrokerOptions expected = expected_of_old_file();
+  expected.advertise.clear();
+  EXPECT_EQ(options, expected);
+}
+
+TEST(Load, TheSettingsOfTheImageNameTheSameTopics) {
+  LoadResult result = load_options(LASTWORD_SOURCE_DIR "/docker/lastword.json");
+  ASSERT_TRUE(std::holds_alternative<LoadedOptions>(result)) << std::get<std::string>(result);
+  EXPECT_EQ(std::get<LoadedOptions>(result).options.topics, expected_of_old_file().topics);
+}
+
+TEST(Load, TheNameOfASchemaSaysNothingToTheBroker) {
+  BrokerOptions expected;
+  expected.file = "test.json";
+  EXPECT_EQ(load(R"({"$schema": "lastword.schema.json"})").options, expected);
+  expect_error(R"({"$schema": 1})",
+               "test.json: line 1: $schema: expected text in quotes, not a number");
+  expect_error(R"({"limits": {"$schema": "x"}})",
+               "test.json: line 1: limits.$schema: unknown setting");
+}
+
+TEST(Load, AllErrorsAreToldAtOnce) {
+  EXPECT_EQ(error_of("{\"durabilty\": \"os\",\n\"cleaner\": {\"threads\": 0},\n"
+                     "\"topics\": {\"a/b\": {},\n\"t\": {\"partitions\": 0, \"preallocate\": 1}}}"),
+            "test.json: line 1: durabilty: unknown setting; did you mean \"durability\"?\n"
+            "test.json: line 2: cleaner.threads: 0 is refused: expected 1 to 64, a whole number\n"
+            "test.json: line 3: topics: " +
+                topic_name_error("a/b").value_or("") +
+                "\ntest.json: line 4: topics.t.partitions: expected a whole number, 1 to 1000000\n"
+                "test.json: line 4: topics.t.preallocate: expected true or false, not a number; "
+                "allowed: false, true");
+}
+
+TEST(Load, OfVeryManyErrorsTheFirstAreTold) {
+  std::string text = "{\"limits\": {";
+  for (int i = 0; i < 1000; ++i) text += "\"n" + std::to_string(i) + "\": 1,";
+  text.back() = '}';
+  const std::string error = error_of(text + "}");
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 20);
+  EXPECT_TRUE(error.ends_with("\ntest.json: and 980 more")) << error;
 }
 
 TEST(Load, AnEmptyObjectGivesTheDefaults) {
@@ -161,6 +202,14 @@ TEST(Load, ANameInTheWrongPlaceGetsTheRightOne) {
   expect_error(R"({"log.cleaner.threads": 2})",
                "test.json: line 1: log.cleaner.threads: unknown setting; did you mean "
                "\"cleaner.threads\"?");
+  expect_error(R"({"log.retention.ms": 1})",
+               "test.json: line 1: log.retention.ms: unknown setting; did you mean "
+               "\"topic_defaults.retention.ms\"?");
+  expect_error(R"({"log.retention.hours": 1})",
+               "test.json: line 1: log.retention.hours: unknown setting; did you mean "
+               "\"topic_defaults.retention.ms\"?");
+  expect_error(R"({"num.partitions": 3})",
+               "test.json: line 1: num.partitions: cannot be set; it is 1: Partitions of a topic");
   expect_error(R"({"cleaner": {"colour": 1}})",
                "test.json: line 1: cleaner.colour: unknown setting; known here: threads, memory, "
                "interval_ms, io_bytes_per_second");
@@ -179,6 +228,11 @@ TEST(Load, AWrongTypeSaysWhatIsWanted) {
                "test.json: line 1: auto_create_topics: expected true or false, not a number");
   expect_error(R"({"limits": {"open_files": true}})",
                "test.json: line 1: limits.open_files: expected a whole number, not true or false");
+  expect_error(R"({"auto_create_topics": "true"})",
+               "test.json: line 1: auto_create_topics: expected true or false, not text in quotes");
+  expect_error(R"({"limits": {"connections": "5"}})",
+               "test.json: line 1: limits.connections: expected a whole number, not text in "
+               "quotes");
   expect_error(R"({"limits": 5})", "test.json: line 1: limits: expected an object, not a number");
   expect_error(R"({"limits": {"request_bytes": null}})",
                "test.json: line 1: limits.request_bytes: expected a whole number or text with a "
@@ -196,11 +250,11 @@ TEST(Load, ABadValueIsNamed) {
   expect_error(R"({"cleaner": {"memory": "1.5GiB"}})",
                "test.json: line 1: cleaner.memory: \"1.5GiB\" is refused: expected 1MiB to 1TiB");
   expect_error(R"({"cleaner": {"threads": 0}})",
-               "test.json: line 1: cleaner.threads: \"0\" is refused: expected 1 to 64");
+               "test.json: line 1: cleaner.threads: 0 is refused: expected 1 to 64");
   expect_error(R"({"cleaner": {"threads": 1.0}})",
-               "test.json: line 1: cleaner.threads: \"1.0\" is refused");
+               "test.json: line 1: cleaner.threads: 1.0 is refused");
   expect_error(R"({"limits": {"open_files": 99999999999999999999}})",
-               "test.json: line 1: limits.open_files: \"99999999999999999999\" is refused: too "
+               "test.json: line 1: limits.open_files: 99999999999999999999 is refused: too "
                "large: expected 16 to");
   expect_error(
       R"({"topic_defaults": {"cleanup.policy": []}})",
@@ -216,6 +270,8 @@ TEST(Load, PartitionsAreAtLeastOne) {
     expect_error("{\"topics\": {\"t\": {\"partitions\": " + std::string(bad) + "}}}",
                  "test.json: line 1: topics.t.partitions: expected a whole number, 1 to");
   }
+  EXPECT_TRUE(
+      error_of(R"({"topics": {"t": {"partitions": "2"}}})").ends_with("not text in quotes"));
 }
 
 TEST(Load, TopicNamesFollowTheRuleOfCreateTopics) {

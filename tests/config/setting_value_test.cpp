@@ -56,6 +56,21 @@ TEST(ParseQuantity, RefusesGarbageAndOverflow) {
   EXPECT_EQ(parse_quantity("106751991168d", kMs), std::nullopt);
 }
 
+TEST(QuantityRefusal, SaysWhatMayHaveBeenMeant) {
+  const auto end_of = [](std::string_view text, SettingUnit unit) {
+    const std::string refusal = quantity_refusal(text, "1 to 5", unit);
+    const std::size_t hint = refusal.find(';');
+    return hint == std::string::npos ? std::string() : refusal.substr(hint);
+  };
+  EXPECT_EQ(end_of("1.5GiB", kBytes), "; there are no fractions: take a smaller unit");
+  EXPECT_EQ(end_of("128M", kBytes), "; did you mean MiB or MB?");
+  EXPECT_EQ(end_of("30m", kMs), "; did you mean min or ms?");
+  for (const std::string_view other : {"", "x", "7", "64MiB", "5 x", "-", "9999999999999999999"}) {
+    EXPECT_EQ(end_of(other, kBytes), "") << other;
+  }
+  EXPECT_EQ(end_of("1.5", kNone), "");
+}
+
 TEST(FormatQuantity, ReadsBackAsTheSame) {
   for (const std::int64_t value :
        {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1000}, std::int64_t{1024},
