@@ -324,6 +324,9 @@ Result<> Pass::merge() {
 }  // namespace
 
 PassOutcome run_pass(const PassInput& input, const Cleanability& what) {
+  // What a pass makes it finds by name: the folder must not become another topic's meanwhile.
+  const auto use = input.log.use();
+  if (!use) return {.cancelled = true};
   return Pass(input, what).run();
 }
 

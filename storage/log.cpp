@@ -27,39 +27,86 @@ Result<std::unique_ptr<Log>> Log::open(const Environment& env, Identity identity
   return std::unique_ptr<Log>(new Log(std::move(impl)));
 }
 
-Result<Appended> Log::append(CheckedBatch& batch) { return impl_->append(batch); }
-Result<Offsets> Log::sync() { return impl_->sync(); }
+Log::Use::~Use() {
+  if (of_ != nullptr) of_->end_use();
+}
+
+Result<Log::Use> Log::use() const {
+  if (!impl_->begin_use()) {
+    return Error{ErrorKind::kClosed, identity().name + " is being deleted"};
+  }
+  return Use(*impl_);
+}
+
+template <class Work>
+auto Log::in_use(Work work) const -> decltype(work()) {
+  auto use = this->use();
+  if (!use) return use.take_error();
+  return work();
+}
+
+Result<Appended> Log::append(CheckedBatch& batch) {
+  return in_use([&] { return impl_->append(batch); });
+}
+Result<Offsets> Log::sync() {
+  return in_use([&] { return impl_->sync(); });
+}
 TimestampMs Log::flush_due_ms() const { return impl_->flush_due_ms(); }
-Result<Offsets> Log::heal() { return impl_->heal(); }
+Result<Offsets> Log::heal() {
+  return in_use([&] { return impl_->heal(); });
+}
 Result<ReadPlan> Log::read(Offset from, const ReadLimits& limits) const {
-  return impl_->read(from, limits);
+  return in_use([&] { return impl_->read(from, limits); });
 }
 Offsets Log::offsets() const { return impl_->offsets(); }
 std::uint64_t Log::readable_bytes(Offset from) const { return impl_->readable_bytes(from); }
 LogView Log::view() const { return impl_->view(); }
 Result<TimestampOffset> Log::find_timestamp(TimestampMs at) const {
-  return impl_->find_timestamp(at);
+  return in_use([&] { return impl_->find_timestamp(at); });
 }
-Result<TimestampOffset> Log::find_max_timestamp() const { return impl_->find_max_timestamp(); }
+Result<TimestampOffset> Log::find_max_timestamp() const {
+  return in_use([&] { return impl_->find_max_timestamp(); });
+}
 std::int32_t Log::leader_epoch_at(Offset offset) const { return impl_->leader_epoch_at(offset); }
 Log::EpochEnd Log::end_of_epoch(std::int32_t epoch) const { return impl_->end_of_epoch(epoch); }
 TimestampMs Log::active_close_due_ms() const { return impl_->active_close_due_ms(); }
-Result<bool> Log::close_active_if_due(TimestampMs now) { return impl_->close_active(now); }
-Result<bool> Log::close_active() { return impl_->close_active(std::nullopt); }
-Result<> Log::drop_before(Offset start) { return impl_->drop_before(start); }
-Result<> Log::checkpoint() { return impl_->checkpoint(); }
+Result<bool> Log::close_active_if_due(TimestampMs now) {
+  return in_use([&] { return impl_->close_active(now); });
+}
+Result<bool> Log::close_active() {
+  return in_use([&] { return impl_->close_active(std::nullopt); });
+}
+Result<> Log::drop_before(Offset start) {
+  return in_use([&] { return impl_->drop_before(start); });
+}
+Result<> Log::checkpoint() {
+  return in_use([&] { return impl_->checkpoint(); });
+}
 std::uint32_t Log::take_generation() { return impl_->take_generation(); }
-Result<> Log::replace(const CleanedSegments& cleaned) { return impl_->replace(cleaned); }
-Result<> Log::set_clean_end(Offset clean_end) { return impl_->set_clean_end(clean_end); }
-Result<> Log::add_damage(const DamagedRange& range) { return impl_->add_damage(range); }
-Result<> Log::remove_damage(const DamagedRange& range) { return impl_->remove_damage(range); }
-TimestampMs Log::remove_old_files(TimestampMs now) { return impl_->remove_old_files(now); }
+Result<> Log::replace(const CleanedSegments& cleaned) {
+  return in_use([&] { return impl_->replace(cleaned); });
+}
+Result<> Log::set_clean_end(Offset clean_end) {
+  return in_use([&] { return impl_->set_clean_end(clean_end); });
+}
+Result<> Log::add_damage(const DamagedRange& range) {
+  return in_use([&] { return impl_->add_damage(range); });
+}
+Result<> Log::remove_damage(const DamagedRange& range) {
+  return in_use([&] { return impl_->remove_damage(range); });
+}
+TimestampMs Log::remove_old_files(TimestampMs now) {
+  const auto use = this->use();
+  return use ? impl_->remove_old_files(now) : kUnlimited;
+}
 void Log::expire_producers(TimestampMs now) { impl_->expire_producers(now); }
 void Log::set_options(std::shared_ptr<const TopicOptions> options) {
   impl_->set_options(std::move(options));
 }
 std::shared_ptr<const TopicOptions> Log::options() const { return impl_->options(); }
-Result<> Log::close() { return impl_->close(); }
+Result<> Log::close() {
+  return in_use([&] { return impl_->close(); });
+}
 void Log::abandon() { impl_->abandon(); }
 const Log::Identity& Log::identity() const { return impl_->identity(); }
 
@@ -215,7 +262,24 @@ void Log::Impl::expire_producers(TimestampMs now) {
   producers_.expire(now);
 }
 
+bool Log::Impl::begin_use() {
+  Lock lock(use_mutex_);
+  if (abandoned_) return false;
+  ++users_;
+  return true;
+}
+
+void Log::Impl::end_use() {
+  Lock lock(use_mutex_);
+  if (--users_ == 0 && abandoned_) unused_.notify_all();
+}
+
 void Log::Impl::abandon() {
+  {
+    Lock lock(use_mutex_);
+    abandoned_ = true;
+    while (users_ > 0) unused_.wait(use_mutex_);
+  }
   Lock sync_lock(sync_mutex_);
   Lock append_lock(append_mutex_);
   producers_.clear();

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/options.h"
@@ -108,6 +109,13 @@ class Log {
                                            std::shared_ptr<const TopicOptions> options);
   ~Log();
 
+  /// Keeps the partition's folder in its place for as long as it lives: files are found by their
+  /// names, and a topic that is made again has the same ones. Members that touch files have one of
+  /// their own; a pass, which makes files itself, holds one throughout. kClosed once the log is
+  /// being abandoned.
+  class Use;
+  Result<Use> use() const;
+
   /// Gives the batch its offsets and writes it at the end, rolling first when due. Every failure
   /// (kOutOfOrderSequence, kInvalidProducerEpoch, kDiskFull, kFenced, kStorage, kClosed) leaves the
   /// log as it was. Under durability os the high watermark moves with it.
@@ -193,7 +201,8 @@ class Log {
   /// Syncs, saves indexes and producer state, so that the next open() reads no segment. Later calls
   /// that change the log answer kClosed.
   Result<> close();
-  /// As close() without saving anything: the partition is being deleted.
+  /// As close() without saving anything: the partition is being deleted. Waits for those who use
+  /// its folder.
   void abandon();
 
   const Identity& identity() const;
@@ -201,7 +210,24 @@ class Log {
  private:
   class Impl;
   explicit Log(std::unique_ptr<Impl> impl);
+  template <class Work>
+  auto in_use(Work work) const -> decltype(work());
   std::unique_ptr<Impl> impl_;
+};
+
+class Log::Use {
+ public:
+  Use(Use&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  Use& operator=(Use&& other) noexcept {
+    std::swap(of_, other.of_);
+    return *this;
+  }
+  ~Use();
+
+ private:
+  friend class Log;
+  explicit Use(Impl& of) : of_(&of) {}
+  Impl* of_;
 };
 
 }  // namespace lastword::storage

@@ -12,6 +12,7 @@
 // Lifetime  private to storage/log*.cpp.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,6 +57,8 @@ class Log::Impl {
   void set_options(std::shared_ptr<const TopicOptions> options);
   std::shared_ptr<const TopicOptions> options() const;
   Result<> close();
+  bool begin_use() EXCLUDES(use_mutex_);
+  void end_use() EXCLUDES(use_mutex_);
   void abandon();
   const Identity& identity() const { return identity_; }
 
@@ -162,6 +165,11 @@ class Log::Impl {
 
   const Environment& env_;
   const Identity identity_;
+
+  Mutex use_mutex_;  // nothing is taken inside
+  std::condition_variable_any unused_;
+  int users_ GUARDED_BY(use_mutex_) = 0;
+  bool abandoned_ GUARDED_BY(use_mutex_) = false;
 
   Mutex sync_mutex_;     // one sync at a time
   Mutex append_mutex_;   // everything that changes the log

@@ -52,8 +52,7 @@ Result<std::unique_ptr<Log>> PartitionFolders::open_log(
   };
   auto log = open();
   if (log || log.error().kind != ErrorKind::kDamaged) return log;
-  const auto mine = belongs_to(identity.directory, id);
-  if (!mine || *mine) return log;
+  if (!belongs_to_removed(identity.directory)) return log;
   const auto moved = move_away(topic, partition);
   if (!moved) return Error(moved.error());
   env_.report(Severity::kWarning, identity.directory +
@@ -62,10 +61,31 @@ Result<std::unique_ptr<Log>> PartitionFolders::open_log(
   return open();
 }
 
-Result<bool> PartitionFolders::belongs_to(const std::string& folder, const TopicId& id) const {
+bool PartitionFolders::belongs_to_removed(const std::string& folder) const {
   const auto manifest = load_manifest(env_, folder);
-  if (!manifest) return Error(manifest.error());
-  return manifest->topic_id == id;
+  if (!manifest) return false;
+  Lock lock(mutex_);
+  return removed_.contains(manifest->topic_id);
+}
+
+void PartitionFolders::note_removed(const TopicId& id) {
+  Lock lock(mutex_);
+  removed_.insert(id);
+}
+
+Result<> PartitionFolders::refuse_partitions() const {
+  const auto listed = env_.files.list(data_directory_);
+  if (!listed) return Error(listed.error());
+  for (const std::string& name : *listed) {
+    if (!parse_partition_directory_name(name)) continue;
+    const auto manifest = env_.files.status(path_in(path_in(data_directory_, name), kManifestName));
+    if (!manifest || !manifest->exists) continue;
+    return Error{ErrorKind::kDamaged,
+                 data_directory_ + " holds partition " + name +
+                     " but no topics file; bring that back, or move the partitions' folders away "
+                     "to begin anew"};
+  }
+  return {};
 }
 
 Result<std::string> PartitionFolders::move_away(const std::string& topic, std::int32_t partition) {
@@ -95,6 +115,7 @@ std::vector<std::string> PartitionFolders::tidy(TopicsFile& topics) {
     env_.report(Severity::kWarning, listed.error().text);
     return leftovers;
   }
+  for (const RemovedTopic& topic : topics.removed) note_removed(topic.id);
   const std::set<std::string> known = folder_names(topics);
   std::set<std::string> unknown;
   for (const std::string& name : *listed) {

@@ -23,8 +23,14 @@ class PartitionFolders {
 
   std::string path(const std::string& topic, std::int32_t partition) const;
 
+  /// For a data directory without a list of topics: kDamaged if there are partitions all the same.
+  Result<> refuse_partitions() const;
+
+  /// A topic that was removed, though not its folders: they may be moved away.
+  void note_removed(const TopicId& id) EXCLUDES(mutex_);
+
   /// Opens or makes the log. A folder that belongs to a topic of the same name that was removed is
-  /// moved away first.
+  /// moved away first; one of any other topic is kDamaged.
   Result<std::unique_ptr<Log>> open_log(const std::string& topic, std::int32_t partition,
                                         const TopicId& id,
                                         std::shared_ptr<const TopicOptions> options);
@@ -42,13 +48,15 @@ class PartitionFolders {
   std::vector<std::string> tidy(TopicsFile& topics);
 
  private:
-  Result<bool> belongs_to(const std::string& folder, const TopicId& id) const;
+  bool belongs_to_removed(const std::string& folder) const EXCLUDES(mutex_);
   bool move_away_removed(const RemovedTopic& topic, std::set<std::string>& unknown,
                          std::vector<std::string>& moved);
   void warn_of_unknown(const std::vector<std::string>& names) const;
 
   const Environment& env_;
   const std::string data_directory_;
+  mutable Mutex mutex_;
+  std::set<TopicId> removed_ GUARDED_BY(mutex_);
 };
 
 }  // namespace lastword::storage

@@ -127,7 +127,10 @@ PartitionLogs::TakenAway PartitionLogs::take_away(const std::vector<PartitionPtr
     if (const auto log = partition->log()) log->abandon();
     const auto to = folders_.move_away(partition->topic, partition->index);
     if (to && !to->empty()) taken.folders.push_back(*to);
-    if (!to) note(to.error());
+    if (!to) {
+      note(to.error());
+      folders_.note_removed(partition->topic_id);
+    }
   }
   const auto synced = taken.folders.empty() ? Result<>() : folders_.sync();
   if (!synced) note(synced.error());

@@ -19,7 +19,9 @@ Result<> Recovery::run() {
   if (!manifest) return manifest.take_error();
   manifest_ = std::move(*manifest);
   if (manifest_.topic_id != identity_.topic_id) {
-    return Error{ErrorKind::kDamaged, directory_ + " belongs to another topic id"};
+    return Error{ErrorKind::kDamaged,
+                 directory_ + " belongs to another topic id; bring the folder of " +
+                     identity_.name + " back, or move this one away to begin anew"};
   }
   rows_ = std::move(manifest_.segments);
   manifest_.segments.clear();

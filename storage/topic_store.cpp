@@ -102,8 +102,9 @@ class TopicStore::Impl {
 Result<> TopicStore::Impl::start(const BrokerOptions& options) {
   Lock lock(change_mutex_);
   auto stored = load_topics(env_.files, directory_->path());
-  if (!stored) return stored.take_error();
-  stored_ = *std::move(stored);
+  if (!stored && stored.error().kind != ErrorKind::kNotFound) return stored.take_error();
+  if (!stored) LW_TRY(logs_.folders().refuse_partitions());
+  if (stored) stored_ = *std::move(stored);
   return adapt(options);
 }
 

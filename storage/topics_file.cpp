@@ -99,7 +99,6 @@ Result<TopicsFile> decode_topics(ByteView bytes) {
 Result<TopicsFile> load_topics(FileSystem& files, const std::string& directory) {
   const std::string path = path_in(directory, kTopicsName);
   auto bytes = read_whole(files, path, kTopicsBytesMax);
-  if (!bytes && bytes.error().kind == ErrorKind::kNotFound) return TopicsFile{};
   if (!bytes) return bytes.take_error();
   auto file = decode_topics(*bytes);
   if (file) return file;

@@ -44,7 +44,7 @@ Bytes encode(const TopicsFile& topics);
 /// kDamaged when checksum, version or structure do not hold.
 Result<TopicsFile> decode_topics(ByteView bytes);
 
-/// Empty in a directory without the file.
+/// kNotFound in a directory without the file.
 Result<TopicsFile> load_topics(FileSystem& files, const std::string& directory);
 /// Durably, whatever the durability setting says.
 Result<> save_topics(FileSystem& files, const std::string& directory, const TopicsFile& topics);

@@ -20,6 +20,41 @@ class StoreStart : public StoreFixture {};
 
 // ---- starting ------------------------------------------------------------------------------
 
+TEST_F(StoreStart, PartitionsWithoutTheListOfTopicsAreRefusedAndLeftAlone) {
+  start();
+  create("a");
+  append("a", "x");
+  stop();
+  const Bytes list = memory_.content("/data/topics");
+  ASSERT_TRUE(memory_.remove("/data/topics"));
+  for (const bool in_file : {false, true}) {
+    if (in_file) options_.topics["a"] = {};
+    const auto opened = try_open();
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().text.find("a-0"), std::string::npos) << opened.error().text;
+    EXPECT_NE(opened.error().text.find("topics file"), std::string::npos);
+  }
+  options_.topics.clear();
+  ASSERT_TRUE((*memory_.open("/data/topics", OpenMode::kCreate))->write_at(0, list));
+  start();
+  EXPECT_EQ(end("a"), 1);
+}
+
+TEST_F(StoreStart, AFolderWithTheManifestOfAnotherTopicIsLeftAlone) {
+  start();
+  create("a");
+  create("b");
+  append("a", "x");
+  stop();
+  const Bytes of_b = memory_.content("/data/b-0/manifest");
+  ASSERT_TRUE((*memory_.open("/data/a-0/manifest", OpenMode::kCreate))->write_at(0, of_b));
+  start();
+  EXPECT_FALSE(store_->partition("a", 0)->log());
+  EXPECT_NE(store_->partition("a", 0)->failure().find("another topic"), std::string::npos);
+  EXPECT_TRUE(memory_.status("/data/a-0/manifest")->exists);
+  EXPECT_TRUE(store_->partition("b", 0)->log());
+}
+
 TEST_F(StoreStart, ASecondDaemonIsKeptOut) {
   start();
   EXPECT_EQ(try_open().error().kind, ErrorKind::kStorage);

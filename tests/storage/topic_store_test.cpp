@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "storage/producer_budget.h"
@@ -135,6 +136,28 @@ TEST_F(Store, ARemovedTopicNeverComesBack) {
   start();
   EXPECT_FALSE(store_->find("a"));
   EXPECT_TRUE(store_->topics()->by_id.empty());
+}
+
+/// Files are found by their names, which are those of the topic that is made anew.
+TEST_F(Store, AFolderStaysInItsPlaceAsLongAsSomebodyUsesIt) {
+  start();
+  create("a");
+  append("a", "x");
+  const auto log = store_->partition("a", 0)->log();
+  std::optional<Log::Use> use = *log->use();
+  std::atomic<bool> removed = false;
+  std::thread remover([&] {
+    EXPECT_TRUE(store_->remove("a"));
+    removed = true;
+  });
+  while (store_->find("a")) std::this_thread::yield();
+  while (log->use()) std::this_thread::yield();
+  EXPECT_FALSE(removed);
+  EXPECT_TRUE(memory_.status("/data/a-0/manifest")->exists);
+  EXPECT_EQ(log->read(0, {.bytes_max = 1000}).error().kind, ErrorKind::kClosed);
+  use.reset();
+  remover.join();
+  EXPECT_FALSE(memory_.status("/data/a-0/manifest")->exists);
 }
 
 TEST_F(Store, ATopicMadeAnewUnderTheSameNameIsEmptyAndHasAnotherId) {
