@@ -185,7 +185,9 @@ struct BatchChecker {
     if (header.codec() == Codec::kNone) return {};
     const OutputLimit limit{rules.decompressed_bytes_max, &turn};
     if (auto result = decompress(header.codec(), records, limit, scratch.bytes()); !result) {
-      return refuse(result.error().kind, result.error().text);
+      BatchRefusal refused = refuse(result.error().kind, result.error().text);
+      refused.unpacks_to_more = refused.kind == ErrorKind::kInvalidRecord;
+      return refused;
     }
     records = scratch.bytes();
     return {};

@@ -66,6 +66,7 @@ struct BatchRefusal {
   ErrorKind kind = ErrorKind::kInvalidRecord;
   std::string text{};
   std::vector<Record> records{};  // at most kRefusedRecordsMax
+  bool unpacks_to_more = false;   // than decompressed_bytes_max
 };
 inline constexpr std::size_t kRefusedRecordsMax = 1000;
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/broker_settings.h"
 #include "server/context.h"
 #include "server/listener.h"
 #include "server/loops.h"
@@ -34,8 +35,8 @@ class Broker::Impl {
         cleaner_(*store_, setup.options,
                  [this](const storage::PartitionPtr& partition) { progress_.notify(*partition); }),
         notices_(setup.report),
-        context_{*store_, cleaner_,    progress_, flusher_, append_turns_,
-                 disk_,   setup.clock, options_,  notices_},
+        context_{*store_,          cleaner_, progress_,   flusher_, append_turns_,
+                 unpacking_turns_, disk_,    setup.clock, options_, notices_},
         loops_(static_cast<int>(setup.options.limits.loop_threads)),
         listener_(loops_, context_),
         trim_timer_(loops_.first()),
@@ -55,9 +56,13 @@ class Broker::Impl {
     return {};
   }
 
+  std::chrono::milliseconds stop_time_max() const {
+    return std::chrono::milliseconds(options_.load()->limits.shutdown_ms);
+  }
+
   Result<> stop() {
     stopped_ = true;
-    const std::chrono::milliseconds time_max(options_.load()->limits.shutdown_ms);
+    const auto time_max = stop_time_max();
     const auto until = steady_clock::now() + time_max;
     progress_.notify_all_and_stop();
     // A client that does not take its answer must not cost the logs their time.
@@ -99,6 +104,10 @@ class Broker::Impl {
     keep_limit(&Limits::loop_threads, "loop_threads");
     keep_limit(&Limits::disk_threads, "disk_threads");
     keep_limit(&Limits::producer_ids, "producer_ids");
+    keep_limit(&Limits::producer_ids_total, "producer_ids_total");
+    if (auto error = broker_options_error(wanted)) {
+      return Error{ErrorKind::kInvalidConfig, *error + " (some of these take effect at a restart)"};
+    }
     LW_TRY(store_->apply(wanted));
     cleaner_.set_options(wanted);
     options_.store(std::make_shared<const BrokerOptions>(std::move(wanted)));
@@ -129,7 +138,8 @@ class Broker::Impl {
   asio::thread_pool disk_;
   Progress progress_;
   Flusher flusher_;
-  AppendTurns append_turns_;
+  Turns append_turns_{2};  // one is on its way to a thread while the other appends
+  Turns unpacking_turns_{1};
   cleaner::Cleaner cleaner_;
   Notices notices_;
   Context context_;
@@ -157,6 +167,7 @@ std::uint16_t Broker::port() const { return impl_->port(); }
 Result<std::vector<std::string>> Broker::reload(const BrokerOptions& options) {
   return impl_->reload(options);
 }
+std::chrono::milliseconds Broker::stop_time_max() const { return impl_->stop_time_max(); }
 Result<> Broker::stop() { return impl_->stop(); }
 void Broker::wait_until_loaded() { impl_->wait_until_loaded(); }
 storage::TopicStore& Broker::store() { return impl_->store(); }

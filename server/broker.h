@@ -5,6 +5,7 @@
 // Lifetime  files, clock and whatever `report` writes to outlive it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -33,6 +34,8 @@ class Broker {
   /// Takes over what may change while running; on failure nothing has changed. The notes say what
   /// needs a restart.
   Result<std::vector<std::string>> reload(const BrokerOptions& options);
+  /// limits.shutdown_ms as it is now.
+  std::chrono::milliseconds stop_time_max() const;
   /// Finishes answers, syncs, closes; within limits.shutdown_ms. The Error says what was not saved.
   Result<> stop();
 

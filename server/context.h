@@ -13,11 +13,11 @@
 
 #include "cleaner/cleaner.h"
 #include "config/options.h"
-#include "server/append_turns.h"
 #include "server/flusher.h"
 #include "server/frame_memory.h"
 #include "server/notices.h"
 #include "server/progress.h"
+#include "server/turns.h"
 #include "storage/topic_store.h"
 
 namespace lastword::server {
@@ -34,7 +34,8 @@ struct Context {
   cleaner::Cleaner& cleaner;
   Progress& progress;
   Flusher& flusher;
-  AppendTurns& append_turns;
+  Turns& append_turns;      // by partition
+  Turns& unpacking_turns;   // of batches that unpack to much: one for all
   asio::thread_pool& disk;  // for whatever may wait for the disk, see on.h
   const storage::Clock& clock;
   std::atomic<std::shared_ptr<const BrokerOptions>>& options;  // replaced by a reload

@@ -184,6 +184,7 @@ Result<std::unique_ptr<Broker>> start_broker(Broker::Setup setup) {
 int serve(const CommandLine& line, const BrokerOptions& options) {
   keep_memory_small();
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk
   asio::io_context io(1);
   asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);  // from here on none is lost
 
@@ -200,7 +201,7 @@ int serve(const CommandLine& line, const BrokerOptions& options) {
   handle_signals(io, signals, **broker, line);
   io.run();
   // Stopping keeps to limits.shutdown_ms itself where the disk answers.
-  const StopBound bound(std::chrono::milliseconds(options.limits.shutdown_ms) + kDiskGrace, [] {
+  const StopBound bound((*broker)->stop_time_max() + kDiskGrace, [] {
     spdlog::error(
         "the disk did not answer within limits.shutdown_ms: leaving without it; the next start "
         "recovers what was not saved");
@@ -230,7 +231,12 @@ int run(int count, char** words) {
                  "HOST:PORT that clients are told to connect to, instead of the file's advertise");
   app.add_option("--clock-speed", line.clock_speed,
                  "For demos and tests: the broker's clock runs this many times as fast")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(CLI::Range(0.001, 1e6))
+      ->check([](const std::string& text) {  // a range lets "nan" through
+        return text.find_first_not_of("0123456789.eE+-") == std::string::npos
+                   ? std::string()
+                   : text + " is no number";
+      });
   app.add_flag("--check-config", line.check_config, "Check the settings and stop");
   app.add_flag("--print-defaults", line.print_defaults, "Print every setting with its default");
   app.add_flag("--print-schema", line.print_schema, "Print the JSON schema of the settings file");

@@ -57,6 +57,8 @@ void Progress::notify(const storage::Partition& partition) { impl_->notify(&part
 
 void Progress::notify_all_and_stop() { impl_->stop(); }
 
+bool Progress::stopped() const { return impl_->stopped(); }
+
 asio::awaitable<bool> Progress::wait(std::vector<storage::PartitionPtr> partitions, Until until,
                                      std::function<bool()> ready) {
   if (ready()) co_return true;

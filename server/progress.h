@@ -34,6 +34,8 @@ class Progress {
   /// Wakes everyone; at shutdown. Later waits with AtStop::kReturn return at once.
   void notify_all_and_stop();
 
+  bool stopped() const;
+
   struct Until {
     std::chrono::steady_clock::time_point deadline{};
     AtStop at_stop = AtStop::kReturn;

@@ -262,6 +262,13 @@ Result<bool> Log::Impl::read_segment(const Place& place, Offset from, const Read
       if (!plan.ranges.empty() || !limits.first_batch_whole || !first) return false;
       *cut = {first->end(), first->header.last_offset() + 1};
     }
+    // A file that lost its end would break off an answer whose length is told already.
+    auto size_bytes = (*file)->size_bytes();
+    if (!size_bytes) return size_bytes.take_error();
+    if (*size_bytes < cut->end) {
+      LW_TRY(handle_bad_bytes(place, *file, range));
+      return Error{ErrorKind::kDamaged, "read once more"};
+    }
     const auto length = static_cast<std::uint32_t>(cut->end - run->from);
     auto lent = env_.cache.lend(*file);
     if (!lent) return lent.take_error();

@@ -18,6 +18,7 @@ namespace {
 ErrorKind kind_of(int error) {
   switch (error) {
     case ENOSPC:
+    case EFBIG:  // RLIMIT_FSIZE
     case EDQUOT:
       return ErrorKind::kDiskFull;
     case ENOENT:

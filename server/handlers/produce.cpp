@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Produce: each batch is checked, then, at its log's turn, appended on the disk pool; the answer to
 // acks=all waits for the sync that covers them (DESIGN: group commit).
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "protocol/batch_check.h"
+#include "protocol/compression.h"
 #include "server/error_map.h"
 #include "server/handlers.h"
 #include "server/handlers/lookup.h"
@@ -33,6 +36,7 @@ struct Write {
   std::size_t topic = 0;  // places in the response
   std::size_t partition = 0;
   std::optional<CheckedBatch> checked{};  // between the check and the append
+  bool large = false;                     // not checked yet: it unpacks to much
   std::optional<Appended> appended{};
   bool fenced = false;
 };
@@ -63,17 +67,22 @@ void refuse(Shared& shared, PartitionResult& result, BatchRefusal refusal) {
   }
 }
 
-void check_one(Shared& shared, Write& write, PartitionResult& result) {
+// Leaves a batch alone (`large`) that unpacks to more than `unpacked_bytes_max` and may do so.
+void check_one(Shared& shared, Write& write, PartitionResult& result,
+               std::size_t unpacked_bytes_max) {
   const Context& context = shared.context;
+  write.large = false;
   if (!write.records) {
     return fail(result, ErrorCode::kInvalidRecord, "the request holds no records");
   }
-  auto rules = BatchRules::of(
-      *write.options, static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes));
+  const auto limit = static_cast<std::size_t>(context.options.load()->limits.decompressed_bytes);
+  auto rules = BatchRules::of(*write.options, std::min(limit, unpacked_bytes_max));
   rules.zstd_allowed = shared.info.api_version >= kFirstVersionWithZstd;
   auto checked = check_batch(*write.records, rules, context.clock.now_ms());
   if (auto* refusal = std::get_if<BatchRefusal>(&checked)) {
-    return refuse(shared, result, std::move(*refusal));
+    write.large = refusal->unpacks_to_more && limit > unpacked_bytes_max;
+    if (!write.large) refuse(shared, result, std::move(*refusal));
+    return;
   }
   write.checked = std::get<CheckedBatch>(std::move(checked));
 }
@@ -205,12 +214,35 @@ bool is_checked_soon(const std::vector<Write>& writes) {
   return bytes <= kCheckedHereBytesMax;
 }
 
-// Checks everything, then appends what is good. Whoever waits for a turn at a log holds no thread.
+// One at a time for the whole broker, in turn, so that a few of them hold up neither the disk pool
+// nor the memory.
+awaitable<void> check_large(Context& context, Shared& shared, std::vector<Write>& writes,
+                            ProduceResponse& response) {
+  for (Write& write : writes) {
+    if (!write.large) continue;
+    PartitionResult& result = result_of(response, write);
+    if (context.progress.stopped()) {
+      fail(result, ErrorCode::kNotLeaderOrFollower, "the broker is stopping");
+      continue;
+    }
+    Turns::Held turn(context.unpacking_turns);
+    std::vector<Turns::Key> the_one{&context.unpacking_turns};
+    co_await turn.take(std::move(the_one));
+    co_await on(context.disk, [&] {
+      check_one(shared, write, result, std::numeric_limits<std::size_t>::max());
+      return true;
+    });
+  }
+}
+
+// Checks everything, then appends what is good. Whoever waits for a turn holds no thread.
 awaitable<void> write_all(Context& context, const Request& info, std::vector<Write>& writes,
                           ProduceResponse& response) {
+  Shared shared{context, info};
   const auto check = [&] {
-    Shared shared{context, info};
-    for (Write& write : writes) check_one(shared, write, result_of(response, write));
+    for (Write& write : writes) {
+      check_one(shared, write, result_of(response, write), kLargeOutputBytes);
+    }
     return true;
   };
   if (is_checked_soon(writes)) {
@@ -218,13 +250,14 @@ awaitable<void> write_all(Context& context, const Request& info, std::vector<Wri
   } else {
     co_await on(context.disk, check);
   }
-  std::vector<storage::PartitionPtr> partitions;
+  co_await check_large(context, shared, writes, response);
+  std::vector<Turns::Key> logs;
   for (const Write& write : writes) {
-    if (write.checked) partitions.push_back(write.found.partition);
+    if (write.checked) logs.push_back(write.found.partition.get());
   }
-  if (partitions.empty()) co_return;
-  AppendTurns::Turns turns(context.append_turns);
-  co_await turns.take(std::move(partitions));
+  if (logs.empty()) co_return;
+  Turns::Held turns(context.append_turns);
+  co_await turns.take(std::move(logs));
   co_await on(context.disk, [&] {
     for (Write& write : writes) {
       if (write.checked) append_one(write, result_of(response, write));

@@ -72,6 +72,7 @@ TEST(Daemon, RefusesCommandLinesAndFilesThatMakeNoSense) {
   EXPECT_EQ(run_daemon({"--config", folder / "not-there.json"}).exit_code, kBadSettings);
   EXPECT_EQ(run_daemon({"--config", write_settings(folder, "{")}).exit_code, kBadSettings);
   EXPECT_EQ(run_daemon({"--check-config", "--listen", "nonsense"}).exit_code, kBadSettings);
+  EXPECT_EQ(run_daemon({"--check-config", "--clock-speed", "nan"}).exit_code, kBadSettings);
 }
 
 TEST(Daemon, PrintsItsDefaultsAsSettingsThatItAccepts) {
@@ -239,6 +240,17 @@ TEST(Daemon, ServesManyMoreFilesThanItMayHaveOpen) {
   }
   EXPECT_LT(daemon.mapped_regions(), 1000U);
   EXPECT_EQ(daemon.stop(), kGood);
+}
+
+TEST(Daemon, RefusesAReloadThatDoesNotFitWhatStaysUntilARestart) {
+  TemporaryDirectory folder;
+  const std::string file = write_settings(
+      folder, R"({"limits": {"request_bytes": "1MiB", "request_memory_bytes": "2MiB"}})");
+  Daemon daemon(folder, {"--config", file});
+  write_settings(folder,
+                 R"({"limits": {"request_bytes": "10MiB", "request_memory_bytes": "20MiB"}})");
+  daemon.signal(SIGHUP);
+  EXPECT_TRUE(daemon.says("nothing was reloaded: limits.request_memory_bytes"));
 }
 
 TEST(Daemon, SendsClientsWhereItListensWhenTheCommandLineSaysWhere) {

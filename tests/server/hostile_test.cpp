@@ -17,6 +17,7 @@
 #include "protocol/messages/metadata.h"
 #include "tests/server/daemon.h"
 #include "tests/server/server_fixture.h"
+#include "tests/support/text_bytes.h"
 
 namespace lastword::test {
 namespace {
@@ -47,13 +48,15 @@ class Hostile : public testing::Test {
   Daemon& daemon() { return *daemon_; }
   RawClient client() { return daemon_->client(); }
 
+  static std::int64_t now_ms() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<milliseconds>(now).count();
+  }
+
   void expect_others_are_served() {
     const auto begun = steady_clock::now();
-    const auto now = std::chrono::duration_cast<milliseconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
-                         .count();
     const auto result =
-        produce(*honest_, batch({.records = {{.key = "k", .value = "v"}}, .timestamp = now}));
+        produce(*honest_, batch({.records = {{.key = "k", .value = "v"}}, .timestamp = now_ms()}));
     EXPECT_EQ(result.error_code, ErrorCode::kNone);
     const auto read = fetch(*honest_, {.offset = result.base_offset, .max_bytes = 1000});
     EXPECT_EQ(read.error_code, ErrorCode::kNone);
@@ -303,6 +306,30 @@ TEST_F(Hostile, BatchesThatUnpackToGigabytesAreRefused) {
   }
   expect_others_are_served();
   for (std::thread& attacker : attackers) attacker.join();
+}
+
+/// Each is good by itself. They wait for each other, and nobody for them; nor does a stop.
+TEST_F(Hostile, BatchesThatUnpackToMuchHoldUpNobodyElse) {
+  start();
+  constexpr std::int32_t kPartitions = 50;
+  const Bytes zeros((60u << 20) - 100);
+  const Bytes large = batch({.records = {{.key = "k", .value = to_text(zeros)}},
+                             .codec = Codec::kZstd,
+                             .timestamp = now_ms()});
+  auto request = produce_request(large, -1, "wide");
+  for (std::int32_t i = 1; i < kPartitions; ++i) {
+    request.topic_data[0].partition_data.push_back({.index = i, .records = RecordsField{large}});
+  }
+  const Bytes frame = encode_request(request, kProduceVersion, {});
+  std::vector<RawClient> attackers;
+  for (int i = 0; i < 8; ++i) {
+    attackers.push_back(client());
+    attackers.back().send(frame);
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  const auto begun = steady_clock::now();
+  expect_others_are_served();
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::seconds(3));
 }
 
 TEST_F(Hostile, ABatchThatClaimsTwoBillionRecordsIsRefused) {

@@ -250,6 +250,19 @@ TEST_F(LogReadTest, AReaderGetsPastDamageAtTheEndByABatchWithoutRecords) {
   EXPECT_TRUE(plan(10).ranges.empty());
 }
 
+TEST_F(LogReadTest, AFileThatLostItsEndIsReadAsFarAsItGoes) {
+  for (int i = 0; i < 4; ++i) append("k");
+  roll();
+  append("k");
+  sync();
+  const std::uint64_t one = memory.content(path(0)).size() / 4;
+  ASSERT_TRUE((*memory.open(path(0), storage::OpenMode::kReadWrite))->truncate(2 * one + 10));
+  EXPECT_EQ(offsets_read(), (std::vector<Offset>{0, 1, 4}));
+  ASSERT_EQ(log->view().damaged.size(), 1u);
+  EXPECT_EQ(log->view().damaged[0].first_offset, 2);
+  EXPECT_EQ(log->view().damaged[0].last_offset, 3);
+}
+
 TEST_F(LogReadTest, AReaderGetsPastALostFileInFrontOfAnEmptyOne) {
   fill(1, 3);
   roll();
