@@ -8,7 +8,6 @@
 #include "protocol/messages/delete_topics.h"
 #include "protocol/messages/describe_configs.h"
 #include "protocol/messages/list_offsets.h"
-#include "protocol/messages/metadata.h"
 #include "protocol/messages/offset_for_leader_epoch.h"
 
 namespace lastword::client {
@@ -32,19 +31,30 @@ TopicInfo info_of(MetadataResponse::Topic&& topic) {
 
 Error no_such_topic(const std::string& name) {
   return {ErrorKind::kUnknownTopic,
-          "there is no topic " + name + "; create it: lastword topics create " + name};
+          "there is no topic " + name + "; create it: lastword topics create " + name +
+              " --config cleanup.policy=compact (keeps the latest value of each key), or without "
+              "--config (the broker's defaults)"};
+}
+
+// What the broker says of a topic, whose name stands in front of it already.
+std::string without_name(const std::optional<std::string>& message, const std::string& topic) {
+  const std::string prefix = "topic " + topic + ": ";
+  if (!message) return {};
+  return message->starts_with(prefix) ? message->substr(prefix.size()) : *message;
 }
 
 // Kafka's numbers of where a setting comes from, in words.
+constexpr std::int8_t kFromDefault = 5;
 std::string source_text(std::int8_t source, bool read_only) {
   switch (source) {
     case 1:
-      return read_only ? "topic, in the broker's settings file" : "topic";
+      return read_only ? "settings file, topic" : "topic";
     case 2:
     case 3:
+      return "broker, changed while it runs";
     case 4:
-      return "broker's defaults for topics";
-    case 5:
+      return "settings file, topic_defaults";
+    case kFromDefault:
       return "default";
     default:
       return "unknown";
@@ -86,9 +96,17 @@ Result<std::vector<TopicInfo>> Admin::list_topics() {
 }
 
 Result<TopicInfo> Admin::topic(const std::string& name, bool with_status) {
-  const MetadataRequest request{.topics = {{{.name = name}}},
-                                .allow_auto_topic_creation = false,
-                                .want_partition_status = with_status};
+  return look_up({.topics = {{{.name = name}}},
+                  .allow_auto_topic_creation = false,
+                  .want_partition_status = with_status});
+}
+
+Result<TopicInfo> Admin::topic_to_write(const std::string& name) {
+  return look_up({.topics = {{{.name = name}}}, .allow_auto_topic_creation = true});
+}
+
+Result<TopicInfo> Admin::look_up(const MetadataRequest& request) {
+  const std::string name = request.topics->front().name.value_or("");
   for (Retries retries;;) {
     auto response = link_.call<MetadataResponse>(request);
     if (!response) return response.error();
@@ -119,9 +137,13 @@ Result<TopicInfo> Admin::create_topic(const TopicToCreate& topic) {
                  "the broker's answer about topic " + topic.name + " is empty"};
   }
   const auto& result = response->topics.front();
+  if (result.error_code == ErrorCode::kTopicAlreadyExists) {
+    return Error{ErrorKind::kTopicExists,
+                 "topic " + topic.name + " exists already (TOPIC_ALREADY_EXISTS)"};
+  }
   if (result.error_code != ErrorCode::kNone) {
     return broker_error("cannot create topic " + topic.name, result.error_code,
-                        result.error_message.value_or(""));
+                        without_name(result.error_message, topic.name));
   }
   return this->topic(topic.name);
 }
@@ -135,10 +157,12 @@ Result<> Admin::delete_topic(const std::string& name) {
     return Error{ErrorKind::kMalformed, "the broker's answer about topic " + name + " is empty"};
   }
   const auto& result = response->responses.front();
-  if (result.error_code == ErrorCode::kUnknownTopicOrPartition) return no_such_topic(name);
+  if (result.error_code == ErrorCode::kUnknownTopicOrPartition) {
+    return Error{ErrorKind::kUnknownTopic, "there is no topic " + name};
+  }
   if (result.error_code != ErrorCode::kNone) {
     return broker_error("cannot delete topic " + name, result.error_code,
-                        result.error_message.value_or(""));
+                        without_name(result.error_message, name));
   }
   return {};
 }
@@ -155,12 +179,20 @@ Result<std::vector<TopicSetting>> Admin::topic_settings(const std::string& name)
                           result.error_message.value_or(""));
     }
     for (const auto& config : result.configs) {
-      settings.push_back(
-          {config.name, config.value, source_text(config.config_source, config.read_only)});
+      settings.push_back({config.name, config.value,
+                          source_text(config.config_source, config.read_only),
+                          config.config_source == kFromDefault});
     }
   }
   std::ranges::sort(settings, {}, &TopicSetting::name);
   return settings;
+}
+
+std::string Admin::cleanup_policy(const std::string& name) {
+  const auto settings = topic_settings(name);
+  if (!settings) return {};
+  const auto policy = std::ranges::find(*settings, "cleanup.policy", &TopicSetting::name);
+  return policy == settings->end() ? "" : policy->value.value_or("");
 }
 
 Result<std::map<std::int32_t, OffsetAnswer>> Admin::offsets(

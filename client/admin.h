@@ -15,6 +15,7 @@
 
 #include "client/link.h"
 #include "protocol/messages/extensions.h"
+#include "protocol/messages/metadata.h"
 #include "protocol/record_batch.h"
 
 namespace lastword::client {
@@ -41,7 +42,8 @@ struct TopicToCreate {
 struct TopicSetting {
   std::string name{};
   std::optional<std::string> value{};
-  std::string source{};  // in words: the topic, the broker's defaults for topics, built in
+  std::string source{};  // in words
+  bool is_default = false;
 };
 
 /// Where a timestamp, or an end of the log, is in one partition.
@@ -62,9 +64,13 @@ class Admin {
   Result<std::vector<TopicInfo>> list_topics();
   /// kUnknownTopic, saying how to create it, if there is none.
   Result<TopicInfo> topic(const std::string& name, bool with_status = false);
+  /// The same, but a broker with auto_create_topics makes a topic that is not there.
+  Result<TopicInfo> topic_to_write(const std::string& name);
   Result<TopicInfo> create_topic(const TopicToCreate& topic);
   Result<> delete_topic(const std::string& name);
   Result<std::vector<TopicSetting>> topic_settings(const std::string& name);
+  /// The topic's cleanup.policy; empty if the broker does not tell.
+  std::string cleanup_policy(const std::string& name);
 
   struct OffsetQuery {
     TimestampMs timestamp = kLatest;  // or kEarliest, or a time: the first record at or after it
@@ -85,6 +91,8 @@ class Admin {
                                 std::int32_t epoch);
 
  private:
+  Result<TopicInfo> look_up(const MetadataRequest& request);
+
   Link& link_;
 };
 

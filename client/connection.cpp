@@ -47,7 +47,10 @@ class Connection::Socket {
     tcp::resolver resolver(io_);
     const auto found =
         resolver.resolve(setup.broker.host, std::to_string(setup.broker.port), failed);
-    if (failed) return unreachable(address_, failed.message());
+    if (failed) {
+      return Error{ErrorKind::kClosed, "cannot find host " + setup.broker.host + ": " +
+                                           failed.message() + " (--broker HOST:PORT)"};
+    }
     asio::error_code outcome = asio::error::would_block;
     asio::async_connect(socket_, found, [&](const asio::error_code& error, const tcp::endpoint&) {
       outcome = error;
@@ -86,6 +89,7 @@ class Connection::Socket {
   }
 
   const std::string& address() const { return address_; }
+  bool timed_out() const { return timed_out_; }
 
  private:
   Result<> finish(const char* silence, asio::error_code& outcome, milliseconds timeout) {
@@ -108,6 +112,7 @@ class Connection::Socket {
     io_.restart();
     io_.run_for(timeout);
     if (io_.stopped()) return true;
+    timed_out_ = true;
     asio::error_code ignored;
     socket_.close(ignored);
     io_.run();
@@ -117,6 +122,7 @@ class Connection::Socket {
   asio::io_context io_{1};
   tcp::socket socket_{io_};
   std::string address_{};
+  bool timed_out_ = false;
 };
 
 Connection::Connection(const ConnectionSetup& setup, std::unique_ptr<Socket> socket)
@@ -137,7 +143,11 @@ Result<> Connection::learn_versions() {
       send(ApiVersionsRequest{.client_software_name = "lastword", .client_software_version = "0"},
            kVersion);
   if (!sent) return sent.error();
-  LW_TRY(read_frame(kApiVersionsApi, {}));
+  if (auto read = read_frame(kApiVersionsApi, {}); !read) {
+    const Error& error = read.error();
+    if (error.kind != ErrorKind::kClosed || socket_->timed_out()) return error;
+    return Error{error.kind, error.text + "; is this a Kafka broker without TLS?"};
+  }
   // A broker that does not know the version answers in version 0, with what it knows.
   auto response = decode_response<ApiVersionsResponse>(frame_, kVersion, sent->correlation_id);
   if (!response || response->error_code == ErrorCode::kUnsupportedVersion) {

@@ -103,7 +103,8 @@ Result<std::vector<PartitionChunk>> Consumer::poll() {
   for (Retries retries;;) {
     auto response = link_.call<FetchResponse>(request(), call_options);
     if (!response) {
-      if (response.error().kind == ErrorKind::kClosed && retries.again()) continue;
+      const bool lost = response.error().kind == ErrorKind::kClosed;
+      if (lost && !link_.outlasts_restarts() && retries.again()) continue;
       return response.error();
     }
     ErrorCode code = response->error_code;

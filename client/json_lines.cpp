@@ -11,6 +11,8 @@
 #include <set>
 #include <utility>
 
+#include "config/setting_value.h"
+
 namespace lastword::client {
 
 namespace {
@@ -126,7 +128,7 @@ Result<Field> take(const Json& json, const std::string& name) {
   const auto plain = json.find(name);
   const auto packed = json.find(name + "_base64");
   if (plain != json.end() && packed != json.end()) {
-    return bad("has both \"" + name + "\" and \"" + name + "_base64\"");
+    return bad("both \"" + name + "\" and \"" + name + "_base64\" are there");
   }
   if (packed != json.end()) {
     auto bytes =
@@ -185,14 +187,37 @@ Result<std::optional<Number>> take_number(const Json& json, const std::string& n
              " to " + std::to_string(kMax));
 }
 
-std::optional<std::string> unknown_name(const Json& json) {
+std::optional<Error> unknown_name(const Json& json) {
   static constexpr std::array<std::string_view, 9> kNames{"key",          "value",   "key_base64",
                                                           "value_base64", "headers", "timestamp",
                                                           "partition",    "topic",   "offset"};
   for (const auto& [found, value] : json.items()) {
-    if (std::ranges::find(kNames, found) == kNames.end()) return found;
+    if (std::ranges::find(kNames, found) != kNames.end()) continue;
+    const std::string nearest(nearest_name(found, kNames));
+    return bad("unknown name \"" + found + "\"" +
+               (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
   return std::nullopt;
+}
+
+// The library's text names itself and what it was at first; the reason follows the last dash.
+Error not_json(const Json::parse_error& error) {
+  const std::string text = error.what();
+  const std::size_t reason = text.find(" - ");
+  std::string told = reason == std::string::npos ? text : text.substr(reason + 3);
+  if (const std::size_t read = told.find("; last read: "); read != std::string::npos) {
+    const std::size_t expected = told.find("; expected ", read);
+    told = told.substr(0, read) + (expected == std::string::npos ? "" : told.substr(expected));
+  }
+  return bad("not JSON at column " + std::to_string(error.byte) + ": " + told);
+}
+
+Result<Json> parse(std::string_view line) {
+  try {
+    return Json::parse(line);
+  } catch (const Json::parse_error& error) {
+    return not_json(error);
+  }
 }
 
 }  // namespace
@@ -216,12 +241,13 @@ std::string to_json(const Field& key, const Field& value) {
 }
 
 Result<Record> record_of_json(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) return bad("is not JSON");
-  if (!json.is_object()) return bad("is not a JSON object");
-  if (const auto name = unknown_name(json)) return bad("has an unknown name \"" + *name + "\"");
+  const auto parsed = parse(line);
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
+  if (!json.is_object()) return bad("not a JSON object");
+  if (const auto unknown = unknown_name(json)) return *unknown;
   if (!json.contains("value") && !json.contains("value_base64")) {
-    return bad("has no \"value\"; a tombstone is written \"value\": null");
+    return bad("no \"value\" in it; a tombstone is written \"value\": null");
   }
   Record record;
   auto key = take(json, "key");

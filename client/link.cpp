@@ -5,6 +5,7 @@ namespace lastword::client {
 
 namespace {
 
+constexpr std::chrono::milliseconds kPauseMin{50};
 constexpr std::chrono::milliseconds kPauseMax{1000};
 
 ErrorKind kind_of(ErrorCode code) {
@@ -68,8 +69,15 @@ Result<Connection*> Link::connection() {
     auto opened = Connection::open(setup_);
     if (!opened) return opened.error();
     connection_ = *std::move(opened);
+    was_connected_ = true;
   }
   return connection_.get();
+}
+
+bool Link::wait_for_broker(const Error& error, int attempt) {
+  if (!go_on_ || !was_connected_ || !go_on_(error, attempt)) return false;
+  std::this_thread::sleep_for(std::min(kPauseMin * (1 << std::min(attempt - 1, 5)), kPauseMax));
+  return true;
 }
 
 }  // namespace lastword::client

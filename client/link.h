@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -43,17 +44,30 @@ class Link {
   void drop() { connection_.reset(); }
   const ConnectionSetup& setup() const { return setup_; }
 
+  /// From now on a call that finds the broker gone, after it was there, waits for it: it is tried
+  /// again until it is done, with pauses growing to a second. Before each attempt `go_on` is asked,
+  /// with the error and how many there were; false ends the call with that error.
+  void outlast_restarts(std::function<bool(const Error&, int attempt)> go_on) {
+    go_on_ = std::move(go_on);
+  }
+  bool outlasts_restarts() const { return go_on_ != nullptr; }
+
   struct CallOptions {
     std::int16_t version_max = Connection::kAnyVersion;
     std::chrono::milliseconds extra{};  // that the broker may hold the answer back
   };
 
-  /// One call; a connection that turns out to be lost is opened again, once.
+  /// One call; a connection that turns out to be lost is opened again, once, or as
+  /// outlast_restarts() says.
   template <Message Response, Message Request>
   Result<Response> call(const Request& request, const CallOptions& options) {
-    for (bool again = had_connection();; again = false) {
+    bool again = connection_ != nullptr;
+    for (int attempt = 1;;) {
       auto response = call_once<Response>(request, options);
-      if (response || !again || response.error().kind != ErrorKind::kClosed) return response;
+      if (response || response.error().kind != ErrorKind::kClosed) return response;
+      if (!std::exchange(again, false) && !wait_for_broker(response.error(), attempt++)) {
+        return response;
+      }
     }
   }
   template <Message Response, Message Request>
@@ -65,7 +79,7 @@ class Link {
   std::int16_t version_used() const { return version_used_; }
 
  private:
-  bool had_connection() const { return connection_ != nullptr; }
+  bool wait_for_broker(const Error& error, int attempt);
 
   template <Message Response, Message Request>
   Result<Response> call_once(const Request& request, const CallOptions& options) {
@@ -82,6 +96,8 @@ class Link {
   const ConnectionSetup setup_;
   std::unique_ptr<Connection> connection_{};
   std::int16_t version_used_ = 0;
+  bool was_connected_ = false;
+  std::function<bool(const Error&, int attempt)> go_on_{};
 };
 
 }  // namespace lastword::client

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "client/commands/command.h"
+#include "client/commands/usage.h"
 
 namespace lastword::client {
 namespace {
@@ -19,6 +20,7 @@ int run(int count, char** words) {
       "Exit codes: 0 done; 1 failed, or some records were refused; 2 wrong command line.\n"
       "lastword COMMAND --help shows the options of a command.");
   app.name("lastword");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "lastword " LASTWORD_VERSION);
   app.require_subcommand(1);
   add_broker_option(program, app);
@@ -26,10 +28,11 @@ int run(int count, char** words) {
   add_consume(program);
   add_table(program);
   add_topics(program);
+  add_help(app, program.action);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadCommandLine;
+    return explain(app, error);
   }
   return program.action();
 }

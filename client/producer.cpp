@@ -55,7 +55,7 @@ Result<std::unique_ptr<Producer>> Producer::open(const ConnectionSetup& setup,
 }
 
 Result<> Producer::begin() {
-  const auto topic = Admin(link_).topic(topic_);
+  const auto topic = Admin(link_).topic_to_write(topic_);
   if (!topic) return topic.error();
   partition_count_ = static_cast<std::int32_t>(topic->partitions.size());
   if (partition_count_ == 0) {

@@ -54,7 +54,8 @@ class Producer {
     std::function<void(const Delivery&)> on_delivery{};
   };
 
-  /// Looks the topic up; kUnknownTopic if there is none.
+  /// Looks the topic up; a broker with auto_create_topics makes it, else kUnknownTopic if there is
+  /// none.
   static Result<std::unique_ptr<Producer>> open(const ConnectionSetup& setup,
                                                 const std::string& topic, Options options);
   ~Producer();

@@ -3,6 +3,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "client/text.h"
 
 namespace lastword::client {
@@ -10,7 +12,7 @@ namespace lastword::client {
 namespace {
 
 std::string moment(std::int64_t at_ms, std::int64_t clock_ms) {
-  const std::string distance = at_ms >= clock_ms ? "in " + duration_text(at_ms - clock_ms)
+  const std::string distance = at_ms >= clock_ms ? "in " + duration_left_text(at_ms - clock_ms)
                                                  : duration_text(clock_ms - at_ms) + " ago";
   return fmt::format("{} ({})", distance, time_text(at_ms));
 }
@@ -24,6 +26,18 @@ std::string pass_text(const PartitionStatus& status) {
                      count_text(pass.records_dropped, "record"),
                      count_text(pass.tombstones_dropped, "tombstone"),
                      count_text(pass.segments_rewritten, "segment"));
+}
+
+std::string not_cleaned_text(const PartitionStatus& status) {
+  if (status.dirty_bytes == 0) {
+    return fmt::format("nothing; all below offset {} is clean", status.clean_end);
+  }
+  const std::string dirty = fmt::format("{}, from offset {} on", size_text(status.dirty_bytes),
+                                        std::max(status.clean_end, status.log_start));
+  if (status.cleanable_bytes == 0) return dirty + "; none of it may be cleaned now";
+  return dirty + fmt::format("; {} of it may be cleaned now (dirty ratio {:.2f})",
+                             size_text(status.cleanable_bytes),
+                             static_cast<double>(status.dirty_ratio_ppm) / 1'000'000);
 }
 
 std::string tombstones_text(const PartitionStatus& status) {
@@ -43,25 +57,16 @@ std::string damage_text(const PartitionStatus::Damage& damage) {
                      damage.last_offset, size_text(damage.length), damage.position, damage.file);
 }
 
-}  // namespace
+using Lines = std::vector<std::pair<std::string, std::string>>;
 
-std::vector<std::pair<std::string, std::string>> status_lines(const PartitionStatus& status) {
-  std::vector<std::pair<std::string, std::string>> lines{
-      {"offsets",
-       fmt::format("log start {}, high watermark {}, log end {}, leader epoch {}", status.log_start,
-                   status.high_watermark, status.log_end, status.leader_epoch)},
-      {"holds", fmt::format("{} in {}, {}", count_text(status.records, "record"),
-                            count_text(status.segments, "segment"), size_text(status.size_bytes))},
-      {"clean below", fmt::format("offset {}; dirty {} ({:.1f} %), of it {} may be cleaned now",
-                                  status.clean_end, size_text(status.dirty_bytes),
-                                  static_cast<double>(status.dirty_ratio_ppm) / 10'000,
-                                  size_text(status.cleanable_bytes))},
-      {"last pass", pass_text(status)},
-      {"tombstones", tombstones_text(status)},
-      {"removed-tombstone mark", std::to_string(status.removed_tombstone_mark)},
-      {"next due", due_text(status)},
-  };
-  if (!status.skip_reason.empty()) lines.emplace_back("no pass now", status.skip_reason);
+void add_cleaning(const PartitionStatus& status, Lines& lines) {
+  lines.emplace_back("not cleaned", not_cleaned_text(status));
+  lines.emplace_back("last pass", pass_text(status));
+  lines.emplace_back("tombstones", tombstones_text(status));
+  lines.emplace_back("removed-tombstone mark", std::to_string(status.removed_tombstone_mark));
+}
+
+void add_trouble(const PartitionStatus& status, Lines& lines) {
   if (!status.quarantine_reason.empty()) {
     std::string text = status.quarantine_reason;
     if (status.quarantine_retry_ms >= 0) {
@@ -73,7 +78,37 @@ std::vector<std::pair<std::string, std::string>> status_lines(const PartitionSta
   if (status.fenced) {
     lines.emplace_back("fenced", "a sync failed: no writes until the disk takes one again");
   }
+}
+
+}  // namespace
+
+Lines status_lines(const PartitionStatus& status, const std::string& policy) {
+  const bool compacted = policy.find("compact") != std::string::npos;
+  Lines lines{
+      {"offsets",
+       fmt::format("log start {}, high watermark {}, log end {}, leader epoch {}", status.log_start,
+                   status.high_watermark, status.log_end, status.leader_epoch)},
+      {"holds", fmt::format("{} in {}, {}", count_text(status.records, "record"),
+                            count_text(status.segments, "segment"), size_text(status.size_bytes))},
+  };
+  if (compacted) {
+    add_cleaning(status, lines);
+  } else if (status.tombstones_waiting > 0) {
+    lines.emplace_back("tombstones",
+                       fmt::format("{}; they stay as other records do: cleanup.policy is {}",
+                                   status.tombstones_waiting, policy));
+  }
+  lines.emplace_back("next due", due_text(status));
+  if (compacted && !status.skip_reason.empty()) {
+    lines.emplace_back("no pass now", status.skip_reason);
+  }
+  add_trouble(status, lines);
   return lines;
+}
+
+bool is_empty(const PartitionStatus& status) {
+  return status.log_end == 0 && status.quarantine_reason.empty() && status.damaged.empty() &&
+         !status.fenced;
 }
 
 }  // namespace lastword::client

@@ -66,6 +66,11 @@ class TableReader {
   std::size_t size() const;
   /// Null if the key is not there.
   const std::string* find(const std::string& key) const;
+  /// The partitions that have a value of the key. More than one: writers do not agree where it
+  /// belongs, and a delete reaches one of them.
+  std::vector<std::int32_t> partitions_of(const std::string& key) const;
+  /// How many partitions the topic has.
+  std::size_t partition_count() const { return consumer_->topic().partitions.size(); }
   void for_each(
       const std::function<void(const std::string& key, const std::string& value)>& see) const;
 

@@ -102,6 +102,14 @@ const std::string* TableReader::find(const std::string& key) const {
   return nullptr;
 }
 
+std::vector<std::int32_t> TableReader::partitions_of(const std::string& key) const {
+  std::vector<std::int32_t> found;
+  for (const auto& [index, partition] : partitions_) {
+    if (partition.shown.contains(key)) found.push_back(index);
+  }
+  return found;
+}
+
 void TableReader::for_each(
     const std::function<void(const std::string& key, const std::string& value)>& see) const {
   for (const auto& [index, partition] : partitions_) {

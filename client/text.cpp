@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <limits>
+
+#include "config/topic_settings.h"
 
 namespace lastword::client {
 
@@ -44,6 +47,25 @@ std::optional<int> hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return std::nullopt;
+}
+
+struct TimeUnit {
+  std::int64_t ms;
+  const char* name;
+};
+constexpr std::array<TimeUnit, 5> kTimeUnits{
+    {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "min"}, {1000, "s"}, {1, "ms"}}};
+
+// The largest unit of which `duration_ms` has one; the end if that is none.
+auto first_unit(std::int64_t duration_ms) {
+  return std::ranges::find_if(kTimeUnits,
+                              [&](const TimeUnit& unit) { return duration_ms >= unit.ms; });
+}
+
+// The unit that is told beside `first`, if one is: milliseconds are told alone.
+const TimeUnit* second_unit(const TimeUnit& first) {
+  const TimeUnit* second = &first + 1;
+  return first.ms == 1 || second->ms == 1 ? nullptr : second;
 }
 
 std::size_t columns(std::string_view text) {
@@ -114,20 +136,23 @@ std::string time_text(TimestampMs time_ms) {
 }
 
 std::string duration_text(std::int64_t duration_ms) {
-  struct Unit {
-    std::int64_t ms;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 5> kUnits{
-      {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "min"}, {1000, "s"}, {1, "ms"}}};
   const std::int64_t total = std::max<std::int64_t>(duration_ms, 0);
-  const auto first = std::ranges::find_if(kUnits, [&](const Unit& u) { return total >= u.ms; });
-  if (first == kUnits.end()) return "0 s";
+  const auto first = first_unit(total);
+  if (first == kTimeUnits.end()) return "0 s";
   std::string text = fmt::format("{} {}", total / first->ms, first->name);
-  const auto second = first + 1;
-  if (second == kUnits.end() || second->ms == 1) return text;
+  const TimeUnit* second = second_unit(*first);
+  if (second == nullptr) return text;
   const std::int64_t rest = total % first->ms / second->ms;
   return rest == 0 ? text : text + fmt::format(" {} {}", rest, second->name);
+}
+
+std::string duration_left_text(std::int64_t duration_ms) {
+  const auto first = first_unit(duration_ms);
+  if (first == kTimeUnits.end()) return duration_text(duration_ms);
+  const TimeUnit* second = second_unit(*first);
+  const std::int64_t step = second == nullptr ? first->ms : second->ms;
+  const std::int64_t short_of = duration_ms % step;
+  return duration_text(short_of == 0 ? duration_ms : duration_ms - short_of + step);
 }
 
 std::string size_text(std::int64_t bytes) {
@@ -143,6 +168,18 @@ std::string size_text(std::int64_t bytes) {
 
 std::string count_text(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string setting_text(std::string_view name, const std::string& value) {
+  const lastword::TopicSetting* row = find_topic_setting(name);
+  if (row == nullptr || row->unit == SettingUnit::kNone) return value;
+  const auto number = parse_quantity(value, row->unit);
+  if (!number) return value;
+  if (*number == std::numeric_limits<std::int64_t>::max()) return "no limit";
+  if (*number == -1) return "no limit (-1)";
+  const std::string text = format_quantity(*number, row->unit);
+  const bool same = text.starts_with(value);  // "5ms" says no more than "5"
+  return same ? value : text + " (" + value + ")";
 }
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {

@@ -30,11 +30,17 @@ std::string time_text(TimestampMs time_ms);
 /// The two largest units that matter: "3 h 12 min", "45 s", "900 ms".
 std::string duration_text(std::int64_t duration_ms);
 
+/// The same for what is still to come, rounded up: a second short of a week is "7 d".
+std::string duration_left_text(std::int64_t duration_ms);
+
 /// "1.2 MiB", "812 B".
 std::string size_text(std::int64_t bytes);
 
 /// "1 record", "2 records".
 std::string count_text(std::int64_t count, std::string_view noun);
+
+/// A topic's setting for people: "1d (86400000)", "no limit", or as it is.
+std::string setting_text(std::string_view name, const std::string& value);
 
 /// Columns padded to their widest cell, two spaces apart; the first row is the heading.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);

@@ -34,6 +34,18 @@ CLI::App& add_command(Program& program, CLI::App& parent, const std::string& nam
   return *command;
 }
 
+CLI::Option* add_topic(CLI::App& command, std::string& name, const std::string& text) {
+  return command.add_option("TOPIC", name, text)->required()->type_name("");
+}
+
+void outlast_restarts(Link& link, std::function<bool()> stopped) {
+  link.outlast_restarts([stopped = std::move(stopped)](const Error& error, int attempt) {
+    constexpr int kAfterASecond = 5;
+    if (attempt == kAfterASecond) say(error.text + "; waiting for the broker");
+    return !stopped();
+  });
+}
+
 void say(const std::string& text) { std::fprintf(stderr, "lastword: %s\n", text.c_str()); }
 
 int fail(const std::string& text) {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "client/connection.h"
+#include "client/link.h"
 
 namespace lastword::client {
 
@@ -37,6 +37,13 @@ struct Help {
 CLI::App& add_command(Program& program, CLI::App& parent, const std::string& name,
                       const Help& help);
 void add_broker_option(Program& program, CLI::App& command);
+
+/// The topic that a command is about.
+CLI::Option* add_topic(CLI::App& command, std::string& name, const std::string& text);
+
+/// When the broker goes away after `link` was connected, waits for it, and says so after a second;
+/// until `stopped` holds.
+void outlast_restarts(Link& link, std::function<bool()> stopped);
 
 void add_produce(Program& program);
 void add_consume(Program& program);

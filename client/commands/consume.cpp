@@ -5,6 +5,7 @@
 #include <map>
 
 #include "client/commands/command.h"
+#include "client/commands/usage.h"
 #include "client/consumer.h"
 #include "client/json_lines.h"
 #include "client/text.h"
@@ -62,7 +63,10 @@ class Reading {
     if (!ends) return ends.error();
     for (const auto& [partition, end] : *ends) ends_[partition] = end.offset;
     if (const auto offset = parse_number(options_.from)) {
-      for (const std::int32_t partition : partitions) consumer_.seek(partition, *offset);
+      for (const std::int32_t partition : partitions) {
+        if (*offset > ends_[partition]) return out_of_range(partition, *offset);
+        consumer_.seek(partition, *offset);
+      }
       return {};
     }
     const auto starts = admin_.offsets(options_.topic, partitions, {.timestamp = start_time()});
@@ -108,18 +112,23 @@ class Reading {
   Result<> check(const PartitionChunk& chunk) {
     if (chunk.error == ErrorCode::kNone) return {};
     if (chunk.unreadable) return *chunk.unreadable;
-    const std::string where = options_.topic + " partition " + std::to_string(chunk.partition);
-    if (chunk.error != ErrorCode::kOffsetOutOfRange) {
-      return broker_error("cannot read " + where, chunk.error);
+    if (chunk.error == ErrorCode::kOffsetOutOfRange) {
+      return out_of_range(chunk.partition, chunk.from);
     }
-    const std::vector<std::int32_t> partition{chunk.partition};
-    const auto starts = admin_.offsets(options_.topic, partition, {.timestamp = kEarliest});
-    const std::string range = starts ? std::to_string(starts->at(chunk.partition).offset) + " to " +
-                                           std::to_string(ends_[chunk.partition])
+    return broker_error("cannot read " + where(chunk.partition), chunk.error);
+  }
+  Error out_of_range(std::int32_t partition, Offset offset) {
+    const std::vector<std::int32_t> asked{partition};
+    const auto starts = admin_.offsets(options_.topic, asked, {.timestamp = kEarliest});
+    const std::string range = starts ? std::to_string(starts->at(partition).offset) + " to " +
+                                           std::to_string(ends_[partition])
                                      : "other offsets";
-    return Error{ErrorKind::kOffsetOutOfRange,
-                 where + " has no offset " + std::to_string(chunk.from) + ": it holds " + range +
-                     "; --from earliest reads from its start"};
+    return Error{ErrorKind::kOffsetOutOfRange, where(partition) + " has no offset " +
+                                                   std::to_string(offset) + ": it holds " + range +
+                                                   "; --from earliest reads from its start"};
+  }
+  std::string where(std::int32_t partition) const {
+    return options_.topic + " partition " + std::to_string(partition);
   }
 
   Admin admin_;
@@ -139,6 +148,7 @@ int consume(const Program& program, ConsumeOptions options) {
   Consumer consumer(link, *topic, {});
   Reading reading(link, consumer, options);
   Result<> result = reading.begin(options.partitions);
+  if (!options.until_end) outlast_restarts(link, [] { return false; });
   if (result) result = reading.print_all();
   if (!result) return fail(result.error());
   return finish_output();
@@ -151,9 +161,14 @@ void add_consume(Program& program) {
       program, program.app, "consume",
       {"Prints records: partition:offset, time, key, value (and headers)",
        "Examples: lastword consume customer-addresses --from earliest --until-end\n"
-       "          lastword consume customer-addresses --from @1767607200000 --format json"});
+       "          lastword consume customer-addresses --from @1767607200000 --until-end --format "
+       "json\n\n"
+       "In text, (null) and (empty) stand for those; tabs, line ends, other control characters "
+       "and\n"
+       "backslashes are written \\t, \\n, \\xNN, \\\\. Copy a topic with\n"
+       "`lastword consume A --until-end --format json | lastword produce B --format json`."});
   auto options = std::make_shared<ConsumeOptions>();
-  command.add_option("topic", options->topic, "Topic to read")->required();
+  add_topic(command, options->topic, "Topic to read");
   command
       .add_option("--from", options->from,
                   "earliest (default), latest, an offset, or @ and milliseconds since 1970")
@@ -161,19 +176,24 @@ void add_consume(Program& program) {
         const bool time = text.starts_with('@') && parse_number(text.substr(1));
         const bool known = text == "earliest" || text == "latest" || parse_number(text) || time;
         return known ? std::string() : "expected earliest, latest, an offset or @TIMESTAMP";
-      });
+      })
+      ->type_name("WHERE");
   command
       .add_option("--partition", options->partitions, "Only this one; may be given several times")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(whole_number(0))
+      ->type_name("N");
   command.add_flag("--until-end", options->until_end,
                    "Stop at what was the end when the command began, instead of waiting for more");
   command.add_option("--max", options->records_max, "Stop after this many records")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
   command
       .add_option("--format", options->format,
-                  "text (default): fields parted by tabs, (null) and (empty) for those; or json: "
-                  "what `produce --format json` takes")
-      ->check(CLI::IsMember({"text", "json"}));
+                  "text (default): fields parted by tabs; or json: what `produce --format json` "
+                  "takes")
+      ->check(one_of({"text", "json"}))
+      ->type_name("FORMAT");
   command.callback([&program, options] {
     program.action = [&program, options] { return consume(program, *options); };
   });

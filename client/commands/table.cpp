@@ -6,7 +6,9 @@
 #include <cstdio>
 
 #include "client/commands/command.h"
+#include "client/commands/usage.h"
 #include "client/json_lines.h"
+#include "client/partitioner.h"
 #include "client/table_reader.h"
 #include "client/text.h"
 
@@ -20,6 +22,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kWait{500};
 constexpr milliseconds kSaveEvery{10'000};
 constexpr std::size_t kGoneToldMax = 100;
+constexpr std::size_t kWarningsMax = 10;
 
 struct TableOptions {
   std::string topic{};
@@ -50,7 +53,9 @@ class TableCommand {
       stop_on_signals();
     }
     reading.on_change = [this](const TableChange& change) {
-      if (printed_) print_line(change.key, change.value ? Field(*change.value) : Field());
+      if (!printed_) return;
+      print_line(change.key, change.value ? Field(*change.value) : Field());
+      if (change.value != nullptr && change.old_value == nullptr) new_keys_.push_back(change.key);
     };
     reading.on_missed = [this](std::int32_t partition, const std::string& reason) {
       say(where(partition) + ": " + reason + "; reading it again from the log start");
@@ -64,7 +69,9 @@ class TableCommand {
     printed_ = true;
     if (std::fflush(stdout) != 0) return {};  // finish_output() says it
     LW_TRY(save());
-    return options_.follow ? follow() : Result<>();
+    if (!options_.follow) return {};
+    outlast_restarts(link, [] { return stop_asked != 0; });
+    return follow();
   }
 
  private:
@@ -82,8 +89,9 @@ class TableCommand {
   Result<> follow() {
     auto next_save = steady_clock::now() + kSaveEvery;
     while (stop_asked == 0) {
-      LW_TRY(reader_->step(kWait));
+      if (auto stepped = reader_->step(kWait); !stepped && stop_asked == 0) return stepped.error();
       if (std::fflush(stdout) != 0) break;
+      for (const std::string& key : std::exchange(new_keys_, {})) warn_of_two_places(key);
       if (steady_clock::now() < next_save) continue;
       LW_TRY(save());
       next_save = steady_clock::now() + kSaveEvery;
@@ -105,6 +113,27 @@ class TableCommand {
     });
     std::ranges::sort(rows, [](const auto& a, const auto& b) { return *a.first < *b.first; });
     for (const auto& [key, value] : rows) print_line(*key, *value);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const std::string& key = *rows[i].first;
+      if (key == *rows[i - 1].first && (i < 2 || key != *rows[i - 2].first)) {
+        warn_of_two_places(key);
+      }
+    }
+  }
+
+  void warn_of_two_places(const std::string& key) {
+    const auto partitions = reader_->partitions_of(key);
+    if (partitions.size() < 2 || warnings_ > kWarningsMax) return;
+    if (warnings_++ == kWarningsMax) return say("more keys are in two partitions");
+    std::string text = "key " + visible(key) + " is in partitions ";
+    for (std::size_t i = 0; i < partitions.size(); ++i) {
+      if (i > 0) text += i + 1 < partitions.size() ? ", " : " and ";
+      text += std::to_string(partitions[i]);
+    }
+    const auto count = static_cast<std::int32_t>(reader_->partition_count());
+    say(text + ": a write or a delete reaches only one of them, by default " +
+        std::to_string(partition_of_key(key, count)) + "; lastword produce " + options_.topic +
+        " --key " + visible(key) + " --tombstone --partition N deletes it in N");
   }
 
   void print_line(const std::string& key, const Field& value) {
@@ -114,7 +143,7 @@ class TableCommand {
 
   void tell(const Rebuilt& rebuilt) {
     std::string text = where(rebuilt.partition) + ": rebuilt; ";
-    text += rebuilt.gone.empty() ? "no key was gone" : "gone since: ";
+    text += rebuilt.gone.empty() ? "no key is gone" : "gone since: ";
     for (std::size_t i = 0; i < std::min(rebuilt.gone.size(), kGoneToldMax); ++i) {
       text += (i > 0 ? ", " : "") + visible(rebuilt.gone[i]);
     }
@@ -131,6 +160,8 @@ class TableCommand {
   const TableOptions& options_;
   std::unique_ptr<TableReader> reader_{};
   bool printed_ = false;
+  std::vector<std::string> new_keys_{};  // since the last step
+  std::size_t warnings_ = 0;
 };
 
 int table(const Program& program, const TableOptions& options) {
@@ -150,15 +181,18 @@ void add_table(Program& program) {
        "          lastword table customer-addresses --follow --state addresses.state\n\n"
        "With --state the next run goes on where this one ended. Should deletes have been missed\n"
        "in between, standard error says so, the table is read again from the log start, and the\n"
-       "keys that are gone are named."});
+       "keys that are gone are named. In text, (null) and (empty) stand for those; tabs, line "
+       "ends,\n"
+       "other control characters and backslashes are written \\t, \\n, \\xNN, \\\\."});
   auto options = std::make_shared<TableOptions>();
-  command.add_option("topic", options->topic, "Topic to read")->required();
+  add_topic(command, options->topic, "Topic to read");
   command.add_flag("--follow", options->follow,
                    "Then print what changes; (null) stands for a deleted key. Ends with Ctrl-C");
   command.add_option("--state", options->state_file, "File that keeps the table between runs")
       ->type_name("FILE");
   command.add_option("--format", options->format, "text (default) or json")
-      ->check(CLI::IsMember({"text", "json"}));
+      ->check(one_of({"text", "json"}))
+      ->type_name("FORMAT");
   command.callback([&program, options] {
     program.action = [&program, options] { return table(program, *options); };
   });

@@ -6,6 +6,7 @@
 
 #include "client/admin.h"
 #include "client/commands/command.h"
+#include "client/commands/usage.h"
 #include "client/status_text.h"
 #include "client/text.h"
 
@@ -17,6 +18,7 @@ struct TopicsOptions {
   std::string name{};
   std::int32_t partitions = -1;
   std::vector<std::string> configs{};
+  bool all = false;
 };
 using Action = int (*)(Link&, const TopicsOptions&);
 
@@ -36,10 +38,6 @@ int create(Link& link, const TopicsOptions& options) {
   TopicToCreate wanted{.name = options.name, .partitions = options.partitions};
   for (const std::string& config : options.configs) {
     const std::size_t equals = config.find('=');
-    if (equals == std::string::npos) {
-      fail("--config " + config + ": write it NAME=VALUE, for example cleanup.policy=compact");
-      return kBadCommandLine;
-    }
     wanted.configs.emplace_back(config.substr(0, equals), config.substr(equals + 1));
   }
   const auto topic = Admin(link).create_topic(wanted);
@@ -56,23 +54,51 @@ int remove(Link& link, const TopicsOptions& options) {
   return finish_output();
 }
 
-void print_partition(const PartitionInfo& partition) {
-  print("\npartition " + std::to_string(partition.index) + "\n");
+void print_partition(const PartitionInfo& partition, const std::string& policy) {
+  print("\npartition " + std::to_string(partition.index));
   if (!partition.status) {
-    return print("  leader epoch " + std::to_string(partition.leader_epoch) +
+    return print("\n  leader epoch " + std::to_string(partition.leader_epoch) +
                  "; this broker tells no more\n");
   }
+  if (is_empty(*partition.status)) return print(": empty\n");
+  print("\n");
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, text] : status_lines(*partition.status)) {
+  for (const auto& [name, text] : status_lines(*partition.status, policy)) {
     rows.push_back({"  " + name, text});
   }
   print(table_text(rows));
 }
 
+// What was changed first; the rest only with --all.
+void print_settings(std::vector<TopicSetting> settings, bool all) {
+  std::ranges::stable_partition(settings, [](const auto& setting) { return !setting.is_default; });
+  std::vector<std::vector<std::string>> rows{{"SETTING", "VALUE", "FROM"}};
+  std::int64_t left_out = 0;
+  for (const TopicSetting& setting : settings) {
+    if (setting.is_default && !all) {
+      ++left_out;
+      continue;
+    }
+    rows.push_back({setting.name,
+                    setting.value ? setting_text(setting.name, *setting.value) : std::string("-"),
+                    setting.source});
+  }
+  print("\n");
+  if (rows.size() > 1) print(table_text(rows));
+  if (left_out == 0) return;
+  print(rows.size() > 1 ? count_text(left_out, "more setting") : "all settings");
+  print(std::string(left_out == 1 ? " is at its default" : " are at their defaults") +
+        "; --all shows them\n");
+}
+
 int describe(Link& link, const TopicsOptions& options) {
   Admin admin(link);
   const auto topic = admin.topic(options.name, true);
-  if (!topic) return fail(topic.error());
+  if (!topic) {
+    return topic.error().kind == ErrorKind::kUnknownTopic
+               ? fail("there is no topic " + options.name)
+               : fail(topic.error());
+  }
   const auto settings = admin.topic_settings(options.name);
   if (!settings) return fail(settings.error());
   print("topic " + topic->name + (topic->id.is_zero() ? "" : ", id " + to_string(topic->id)) +
@@ -82,12 +108,11 @@ int describe(Link& link, const TopicsOptions& options) {
     print("the broker's clock: " + time_text(partition.status->clock_ms) + "\n");
     break;
   }
-  std::ranges::for_each(topic->partitions, print_partition);
-  std::vector<std::vector<std::string>> rows{{"SETTING", "VALUE", "FROM"}};
-  for (const TopicSetting& setting : *settings) {
-    rows.push_back({setting.name, setting.value.value_or("-"), setting.source});
+  const auto policy = std::ranges::find(*settings, "cleanup.policy", &TopicSetting::name);
+  for (const PartitionInfo& partition : topic->partitions) {
+    print_partition(partition, policy == settings->end() ? "" : policy->value.value_or(""));
   }
-  print("\n" + table_text(rows));
+  print_settings(*settings, options.all);
   return finish_output();
 }
 
@@ -101,34 +126,43 @@ struct Form {
 constexpr std::array<Form, 4> kForms{
     {{"list", "Lists all topics", "Example: lastword topics list", list, false},
      {"create", "Creates a topic",
-      "Example: lastword topics create customer-addresses --partitions 3 --config "
-      "cleanup.policy=compact",
+      "Example: lastword topics create orders --partitions 3 --config cleanup.policy=compact",
       create, true},
-     {"delete", "Deletes a topic and what it holds",
-      "Example: lastword topics delete customer-addresses", remove, true},
+     {"delete", "Deletes a topic and what it holds", "Example: lastword topics delete orders",
+      remove, true},
      {"describe",
       "Shows a topic's settings, and for each partition what it holds, what the cleaner did, and "
       "what is due",
       "Example: lastword topics describe customer-addresses", describe, true}}};
 
 void add_create_options(CLI::App& command, TopicsOptions& options) {
-  command.add_option("--partitions", options.partitions, "Of a new topic (default: the broker's)")
-      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--partitions", options.partitions,
+                  "Partitions of a new topic (default: the broker's; 1 in lastwordd)")
+      ->check(whole_number(1))
+      ->type_name("N");
   command
       .add_option("--config", options.configs,
-                  "NAME=VALUE of a new topic; may be given several times")
-      ->allow_extra_args(false);
+                  "Setting of a new topic, such as cleanup.policy=compact; may be given several "
+                  "times")
+      ->allow_extra_args(false)
+      ->check(name_and_value())
+      ->type_name("NAME=VALUE");
+}
+
+void add_describe_options(CLI::App& command, TopicsOptions& options) {
+  command.add_flag("--all", options.all, "Describe settings that are at their defaults too");
 }
 
 }  // namespace
 
 void add_topics(Program& program) {
-  CLI::App& topics = add_command(
-      program, program.app, "topics",
-      {"Lists, creates, deletes and describes topics",
-       "Examples: lastword topics list\n"
-       "          lastword topics create customer-addresses --config cleanup.policy=compact\n"
-       "          lastword topics --describe customer-addresses"});
+  CLI::App& topics =
+      add_command(program, program.app, "topics",
+                  {"Lists, creates, deletes and describes topics",
+                   "Examples: lastword topics list\n"
+                   "          lastword topics create shipments --config cleanup.policy=compact\n"
+                   "          lastword topics --describe customer-addresses"});
   topics.require_subcommand(0, 1);
   auto options = std::make_shared<TopicsOptions>();
   const auto choose = [&program, options](Action action) {
@@ -138,13 +172,14 @@ void add_topics(Program& program) {
     };
   };
   add_create_options(topics, *options);
+  add_describe_options(topics, *options);
   for (const Form& form : kForms) {
     CLI::App& command = add_command(program, topics, form.word, {form.does, form.example});
     command.callback([choose, action = form.action] { choose(action); });
     const std::string flag = std::string("--") + form.word;
     const std::string text = std::string("The same as `topics ") + form.word + "`";
     if (form.named) {
-      command.add_option("topic", options->name, "Name of the topic")->required();
+      add_topic(command, options->name, "Name of the topic");
       topics
           .add_option_function<std::string>(
               flag,
@@ -159,10 +194,11 @@ void add_topics(Program& program) {
           flag, [choose, action = form.action] { choose(action); }, text);
     }
     if (form.action == create) add_create_options(command, *options);
+    if (form.action == describe) add_describe_options(command, *options);
   }
   topics.callback([&program] {
     if (!program.action) {
-      throw CLI::RequiredError("topics: list, create NAME, delete NAME or describe NAME");
+      throw CLI::ValidationError("topics", "list, create NAME, delete NAME or describe NAME");
     }
   });
 }

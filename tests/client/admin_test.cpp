@@ -32,7 +32,10 @@ TEST_F(AdminTest, CreatesListsAndDeletesTopics) {
   const auto gone = admin_.topic("b");
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().kind, ErrorKind::kUnknownTopic);
-  EXPECT_EQ(gone.error().text, "there is no topic b; create it: lastword topics create b");
+  EXPECT_EQ(gone.error().text,
+            "there is no topic b; create it: lastword topics create b --config "
+            "cleanup.policy=compact (keeps the latest value of each key), or without --config (the "
+            "broker's defaults)");
 }
 
 TEST_F(AdminTest, ARefusalNamesTopicAndReason) {
@@ -117,6 +120,34 @@ TEST_F(AdminTest, GoesOnAfterARestartOfTheBroker) {
   fixture_.restart();
   const auto topic = admin_.topic("a");
   EXPECT_TRUE(topic) << topic.error().text;
+}
+
+TEST_F(AdminTest, APatientLinkOutlastsARestartOfTheBroker) {
+  fixture_.create_topic("a");
+  ASSERT_TRUE(admin_.topic("a"));
+  int tries = 0;
+  link_.outlast_restarts([&](const Error& error, int attempt) {
+    EXPECT_EQ(error.kind, ErrorKind::kClosed);
+    EXPECT_EQ(attempt, ++tries);
+    if (tries == 2) fixture_.start();
+    return true;
+  });
+  fixture_.stop();
+  const auto topic = admin_.topic("a");
+  EXPECT_TRUE(topic) << topic.error().text;
+  EXPECT_EQ(tries, 2);
+
+  fixture_.stop();
+  link_.outlast_restarts([](const Error&, int) { return false; });
+  EXPECT_FALSE(admin_.topic("a"));
+  fixture_.start();
+}
+
+TEST_F(AdminTest, APatientLinkDoesNotWaitForABrokerThatWasNeverThere) {
+  fixture_.stop();
+  link_.outlast_restarts([](const Error&, int) { return true; });
+  EXPECT_FALSE(admin_.topic("a"));
+  fixture_.start();
 }
 
 }  // namespace

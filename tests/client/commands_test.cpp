@@ -1,50 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program itself, as a shell sees it.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <algorithm>
 
+#include "tests/client/commands_fixture.h"
 #include "tests/client/damage.h"
-#include "tests/support/broker_fixture.h"
 
 namespace lastword::client {
 namespace {
-
-struct Ran {
-  int exit_code = -1;
-  std::string out{};
-  std::string err{};
-};
-
-class CommandsTest : public testing::Test {
- protected:
-  /// `lastword WORDS`, with --broker, in a shell. WORDS may go on with a pipe.
-  Ran run(const std::string& words, const std::string& input = {}) {
-    std::ofstream(folder_ / "in") << input;
-    const std::string command = "set -o pipefail; cd " + folder_.path() +
-                                "; lastword() { local c=$1; shift; " +
-                                LASTWORD_BINARY_DIR "/lastword $c --broker " + fixture_.address() +
-                                " \"$@\"; }; { lastword " + words + "; } <in >out 2>err";
-    const int status = std::system(("bash -c '" + command + "'").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text("out"), text("err")};
-  }
-  std::string text(const std::string& name) const {
-    std::ifstream stream(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-  void create_compacted() {
-    EXPECT_EQ(run("topics create a --config cleanup.policy=compact --config segment.ms=1000 "
-                  "--config delete.retention.ms=60000")
-                  .exit_code,
-              0);
-  }
-
-  test::BrokerFixture fixture_{};
-  test::TemporaryDirectory folder_{};
-};
 
 TEST_F(CommandsTest, ProduceConsumeAndTableOfOneKey) {
   create_compacted();
@@ -73,9 +37,45 @@ TEST_F(CommandsTest, WhatConsumeWritesProduceReads) {
                    1);
   const std::string records = run("consume a --until-end --format json").out;
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 4);
-  const Ran fed = run("produce b --file - --format json", records);
+  const Ran fed = run("produce b --file - --format json --keep-partition", records);
   EXPECT_EQ(fed.exit_code, 0) << fed.err;
   EXPECT_EQ(run("consume b --until-end --format json").out, records);
+}
+
+TEST_F(CommandsTest, ACopyOfATopicPutsEachKeyWhereLaterWritesPutIt) {
+  EXPECT_EQ(run("topics create a").exit_code, 0);
+  EXPECT_EQ(run("topics create b --partitions 3 --config cleanup.policy=compact").exit_code, 0);
+  EXPECT_EQ(run("produce a --key a --value old").exit_code, 0);
+  const std::string records = run("consume a --until-end --format json").out;
+  EXPECT_EQ(run("produce b --format json", records).exit_code, 0);
+  EXPECT_EQ(run("produce b --key a --tombstone").exit_code, 0);
+  EXPECT_EQ(run("table b").out, "");
+  const Ran both = run("produce b --format json --keep-partition --partition 1", records);
+  EXPECT_EQ(both.exit_code, 2) << both.err;
+}
+
+TEST_F(CommandsTest, TableWarnsOfAKeyInTwoPartitions) {
+  EXPECT_EQ(run("topics create a --partitions 3 --config cleanup.policy=compact").exit_code, 0);
+  EXPECT_EQ(run("produce a --key a --value old --partition 0").exit_code, 0);
+  EXPECT_EQ(run("produce a --key a --value new").out, "a partition 1, offset 0\n");
+  EXPECT_EQ(run("produce a --key b --value x").exit_code, 0);
+  const Ran ran = run("table a");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.out, "a\told\na\tnew\nb\tx\n");
+  EXPECT_EQ(
+      ran.err,
+      "lastword: key a is in partitions 0 and 1: a write or a delete reaches only one of them, "
+      "by default 1; lastword produce a --key a --tombstone --partition N deletes it in N\n");
+}
+
+TEST_F(CommandsTest, TableThatFollowsWarnsOfAKeyThatComesToASecondPartition) {
+  EXPECT_EQ(run("topics create a --partitions 3").exit_code, 0);
+  EXPECT_EQ(run("produce a --key a --value old --partition 0").exit_code, 0);
+  const Ran ran =
+      run("table a --follow & sleep 0.5; lastword produce a --key a --value new >sent; "
+          "sleep 0.5; kill %1; wait %1; true");
+  EXPECT_EQ(ran.out, "a\told\na\tnew\n");
+  EXPECT_NE(ran.err.find("key a is in partitions 0 and 1"), std::string::npos) << ran.err;
 }
 
 TEST_F(CommandsTest, TextLinesHaveKeysAndTombstones) {
@@ -92,8 +92,21 @@ TEST_F(CommandsTest, ABadLineIsNamedAndThoseBeforeItAreStored) {
   const Ran ran =
       run("produce a --format json", "{\"key\":\"a\",\"value\":\"1\"}\n\n{\"key\":\"b\"}\n");
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_NE(ran.err.find("line 3: has no \"value\""), std::string::npos) << ran.err;
+  EXPECT_EQ(
+      ran.err,
+      "lastword: 1 record stored\n"
+      "lastword: line 3: no \"value\" in it; a tombstone is written \"value\": null; the lines "
+      "before it are stored, nothing from line 3 on was sent\n");
   EXPECT_EQ(run("table a").out, "a\t1\n");
+  const Ran first = run("produce a --format json", "{\"key\" \"a\"}\n");
+  EXPECT_EQ(first.exit_code, 1);
+  EXPECT_EQ(first.err,
+            "lastword: line 1: not JSON at column 10: unexpected string literal; expected ':'; "
+            "nothing was sent\n");
+  const Ran text = run("produce a --key-separator \"\\t\"", "a\t1\nb\n");
+  EXPECT_NE(text.err.find("line 2: no tab in it, so it has no key (--key-separator); the lines"),
+            std::string::npos)
+      << text.err;
 }
 
 TEST_F(CommandsTest, ANumberOutsideItsRangeIsNamedByItsLine) {
@@ -113,8 +126,30 @@ TEST_F(CommandsTest, ARefusedRecordIsNamedByItsLine) {
   const Ran ran = run("produce a --format json",
                       "{\"key\":\"a\",\"value\":\"1\"}\n\n{\"key\":null,\"value\":\"2\"}\n");
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_NE(ran.err.find("  line 3: "), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("  line 3: has no key: a compacted topic needs one\n"), std::string::npos)
+      << ran.err;
   EXPECT_NE(ran.err.find("2 refused"), std::string::npos) << ran.err;
+}
+
+TEST_F(CommandsTest, ACompactedTopicNeedsKeysAndTheRemedyIsSaidOnce) {
+  create_compacted();
+  const Ran one = run("produce a --value b");
+  EXPECT_EQ(one.exit_code, 1);
+  EXPECT_EQ(one.err, "lastword: topic a is compacted, so a record needs a key: add --key TEXT\n");
+  const Ran lines = run("produce a", "c-7\tOslo\nc-8\tRome\n");
+  EXPECT_EQ(lines.exit_code, 1);
+  EXPECT_EQ(
+      lines.err,
+      "lastword: topic a is compacted, so each line needs a key: add --key-separator '\\t' if "
+      "a tab stands between key and value; nothing was sent\n");
+}
+
+TEST_F(CommandsTest, OneRefusedRecordIsToldInOneLine) {
+  EXPECT_EQ(run("topics create a --config message.timestamp.after.max.ms=1000").exit_code, 0);
+  const Ran ran = run("produce a --value v --timestamp 9000000000000");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  EXPECT_EQ(ran.err.find("record 0"), std::string::npos) << ran.err;
 }
 
 TEST_F(CommandsTest, ConsumeBeginsAndEndsWhereItIsTold) {
@@ -132,8 +167,15 @@ TEST_F(CommandsTest, ConsumeBeginsAndEndsWhereItIsTold) {
   EXPECT_EQ(lines("--from @1500 --until-end"), 2);
   EXPECT_EQ(lines("--from @9000 --until-end"), 0);
   EXPECT_EQ(lines("--max 2"), 2);
-  const Ran outside = run("consume a --from 9 --until-end --max 1");
-  EXPECT_EQ(outside.exit_code, 0) << "there is nothing to read: it is past the end";
+  EXPECT_EQ(lines("--from 3 --until-end"), 0);
+  for (const std::string options : {"--from 9 --until-end", "--from 9"}) {
+    const Ran outside = run("consume a " + options);
+    EXPECT_EQ(outside.exit_code, 1) << options;
+    EXPECT_EQ(
+        outside.err,
+        "lastword: a partition 0 has no offset 9: it holds 0 to 3; --from earliest reads from "
+        "its start\n");
+  }
   EXPECT_EQ(run("consume a --partition 7 --until-end").err,
             "lastword: topic a has no partition 7; it has 1 partition, from 0\n");
 }
@@ -155,26 +197,37 @@ TEST_F(CommandsTest, TopicsInBothForms) {
   EXPECT_EQ(run("topics create b").out, "created b with 1 partition\n");
   EXPECT_EQ(run("topics list").out, run("topics --list").out);
   EXPECT_EQ(run("topics describe a").out, run("topics --describe a").out);
-  EXPECT_NE(run("topics describe a").out.find("removed-tombstone mark"), std::string::npos);
   EXPECT_EQ(run("topics --delete a").out, "deleted a\n");
   EXPECT_EQ(run("topics delete b").out, "deleted b\n");
   EXPECT_EQ(run("topics list").out, "NAME  PARTITIONS  ID\n");
 }
 
-TEST_F(CommandsTest, ErrorsSayWhatToDoAndExitCodesTellThemApart) {
-  EXPECT_EQ(run("topics").exit_code, 2);
-  EXPECT_EQ(run("produce").exit_code, 2);
-  EXPECT_EQ(run("produce a --key k").exit_code, 2);
-  EXPECT_EQ(run("topics list --broker nowhere").exit_code, 2);
-  EXPECT_EQ(run("consume a --from sometime").exit_code, 2);
-  EXPECT_EQ(run("topics --help").exit_code, 0);
-  const Ran missing = run("consume nope --until-end");
-  EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_EQ(missing.err,
-            "lastword: there is no topic nope; create it: lastword topics create nope\n");
-  const Ran unreachable = run("topics list --broker 127.0.0.1:1");
-  EXPECT_EQ(unreachable.exit_code, 1);
-  EXPECT_NE(unreachable.err.find("is lastwordd running there?"), std::string::npos);
+TEST_F(CommandsTest, DescribeShowsWhatWasChangedAndAllWhenAsked) {
+  create_compacted();
+  EXPECT_NE(run("topics describe a").out.find("\npartition 0: empty\n"), std::string::npos);
+  EXPECT_EQ(run("produce a --key c-7 --value Oslo").exit_code, 0);
+  const std::string out = run("topics describe a").out;
+  EXPECT_NE(out.find("\n  removed-tombstone mark  0\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("\ndelete.retention.ms  1min (60000)  topic\n"), std::string::npos) << out;
+  EXPECT_EQ(out.find("max.compaction.lag.ms"), std::string::npos) << out;
+  EXPECT_NE(out.find(" more settings are at their defaults; --all shows them\n"),
+            std::string::npos);
+  const std::string all = run("topics describe a --all").out;
+  EXPECT_EQ(all, run("topics --describe a --all").out);
+  EXPECT_LT(all.find("segment.ms "), all.find("compression.type")) << "changed ones first";
+  const std::string lag = all.substr(all.find("max.compaction.lag.ms"));
+  EXPECT_EQ(lag.substr(0, lag.find('\n')).find("9223372036854775807"), std::string::npos) << lag;
+  EXPECT_NE(lag.substr(0, lag.find('\n')).find("no limit"), std::string::npos) << lag;
+}
+
+TEST_F(CommandsTest, DescribeOfATopicWithoutCompactSpeaksOfNoPass) {
+  EXPECT_EQ(run("topics create a").exit_code, 0);
+  EXPECT_EQ(run("produce a --key k --tombstone").exit_code, 0);
+  const std::string out = run("topics describe a").out;
+  EXPECT_EQ(out.find("pass"), std::string::npos) << out;
+  EXPECT_NE(out.find("1; they stay as other records do: cleanup.policy is delete\n"),
+            std::string::npos)
+      << out;
 }
 
 TEST_F(CommandsTest, AReaderOfThePipeMayLeave) {

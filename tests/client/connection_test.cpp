@@ -76,6 +76,7 @@ TEST(Connection, SaysWhenTheOtherSideCloses) {
   EXPECT_TRUE(text.find("closed the connection") != std::string::npos ||
               text.find("was lost") != std::string::npos)
       << text;
+  EXPECT_TRUE(text.ends_with("; is this a Kafka broker without TLS?")) << text;
 }
 
 TEST(Connection, UsesTheHighestVersionThatBothKnow) {

@@ -80,14 +80,22 @@ TEST(JsonLines, RefuseNumbersOutsideTheirRange) {
 }
 
 TEST(JsonLines, NameWhatIsWrong) {
-  EXPECT_EQ(error_of("{"), "is not JSON");
-  EXPECT_EQ(error_of("[1]"), "is not a JSON object");
-  EXPECT_EQ(error_of(R"({"key":"k"})"), "has no \"value\"; a tombstone is written \"value\": null");
-  EXPECT_EQ(error_of(R"({"kye":"k","value":"v"})"), "has an unknown name \"kye\"");
+  EXPECT_EQ(error_of("{"),
+            "not JSON at column 2: unexpected end of input; expected string literal");
+  EXPECT_EQ(error_of(R"({"key":"b" "value":"x"})"),
+            "not JSON at column 18: unexpected string literal; expected '}'");
+  EXPECT_EQ(error_of("{\"key\":\"\xff\"}"),
+            "not JSON at column 9: invalid string: ill-formed UTF-8 byte");
+  EXPECT_EQ(error_of("[1]"), "not a JSON object");
+  EXPECT_EQ(error_of(R"({"key":"k"})"),
+            "no \"value\" in it; a tombstone is written \"value\": null");
+  EXPECT_EQ(error_of(R"({"kye":"k","value":"v"})"), "unknown name \"kye\"");
+  EXPECT_EQ(error_of(R"({"vlaue":"v"})"), "unknown name \"vlaue\"");
+  EXPECT_EQ(error_of(R"({"values":"v"})"), "unknown name \"values\"; did you mean \"value\"?");
   EXPECT_EQ(error_of(R"({"key":1,"value":"v"})"), "\"key\" is neither text nor null");
   EXPECT_EQ(error_of(R"({"value_base64":"a"})"), "\"value_base64\" is not base64 text");
   EXPECT_EQ(error_of(R"({"value":"v","value_base64":"YQ=="})"),
-            "has both \"value\" and \"value_base64\"");
+            "both \"value\" and \"value_base64\" are there");
   EXPECT_EQ(error_of(R"({"value":"v","timestamp":"now"})"), "\"timestamp\" is not a whole number");
   EXPECT_EQ(error_of(R"({"value":"v","headers":7})"),
             "\"headers\" is neither an object nor a list");

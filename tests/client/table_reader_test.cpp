@@ -39,6 +39,8 @@ TEST_F(TableReaderTest, ReadsAllPartitions) {
   }
   read();
   EXPECT_EQ(reader_->size(), 3U);
+  EXPECT_EQ(reader_->partitions_of("key 1"), std::vector<std::int32_t>{1});
+  EXPECT_TRUE(reader_->partitions_of("key 3").empty());
 }
 
 TEST_F(TableReaderTest, ReportsChangesWithOldValues) {

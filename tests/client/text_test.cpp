@@ -56,8 +56,30 @@ TEST(Text, AlignsColumnsByCharacters) {
   EXPECT_EQ(table_text({{"A", "B"}, {"Troms\xc3\xb8", "x"}}), "A       B\nTroms\xc3\xb8  x\n");
 }
 
-std::string line_of(const PartitionStatus& status, const std::string& name) {
-  for (const auto& [found, text] : status_lines(status)) {
+TEST(Text, RoundsUpWhatIsStillToCome) {
+  constexpr std::int64_t kWeek = 7 * 86'400'000;
+  EXPECT_EQ(duration_left_text(kWeek), "7 d");
+  EXPECT_EQ(duration_left_text(kWeek - 1), "7 d");
+  EXPECT_EQ(duration_left_text(kWeek - 3'600'001), "6 d 23 h");
+  EXPECT_EQ(duration_left_text(59'999), "1 min");
+  EXPECT_EQ(duration_left_text(900), "900 ms");
+  EXPECT_EQ(duration_left_text(0), "0 s");
+}
+
+TEST(Text, TellsSettingsInUnitsThatPeopleRead) {
+  EXPECT_EQ(setting_text("delete.retention.ms", "86400000"), "1d (86400000)");
+  EXPECT_EQ(setting_text("delete.retention.ms", "86400001"), "86400001");
+  EXPECT_EQ(setting_text("segment.bytes", "1073741824"), "1GiB (1073741824)");
+  EXPECT_EQ(setting_text("max.compaction.lag.ms", "9223372036854775807"), "no limit");
+  EXPECT_EQ(setting_text("retention.bytes", "-1"), "no limit (-1)");
+  EXPECT_EQ(setting_text("min.compaction.lag.ms", "0"), "0");
+  EXPECT_EQ(setting_text("cleanup.policy", "compact"), "compact");
+  EXPECT_EQ(setting_text("of.another.broker", "86400000"), "86400000");
+}
+
+std::string line_of(const PartitionStatus& status, const std::string& name,
+                    const std::string& policy = "compact") {
+  for (const auto& [found, text] : status_lines(status, policy)) {
     if (found == name) return text;
   }
   return {};
@@ -74,6 +96,32 @@ TEST(StatusText, TellsMomentsByTheBrokersClock) {
   EXPECT_EQ(line_of(status, "next due"), "compact in 1 min (1970-01-01T00:01:01.000Z)");
   EXPECT_EQ(line_of(status, "last pass"), "none yet");
   EXPECT_EQ(line_of(status, "in quarantine"), "");
+}
+
+TEST(StatusText, TellsWhatIsNotCleaned) {
+  PartitionStatus status{.dirty_bytes = 298};
+  EXPECT_EQ(line_of(status, "not cleaned"),
+            "298 B, from offset 0 on; none of it may be cleaned now");
+  status.cleanable_bytes = 100;
+  status.dirty_ratio_ppm = 333'333;
+  status.clean_end = 12;
+  EXPECT_EQ(line_of(status, "not cleaned"),
+            "298 B, from offset 12 on; 100 B of it may be cleaned now (dirty ratio 0.33)");
+  status.dirty_bytes = 0;
+  EXPECT_EQ(line_of(status, "not cleaned"), "nothing; all below offset 12 is clean");
+}
+
+TEST(StatusText, WithoutCompactThereIsNoTalkOfPasses) {
+  PartitionStatus status{.dirty_bytes = 298, .tombstones_waiting = 1};
+  status.skip_reason = "cleanup.policy does not contain compact";
+  for (const auto& [name, text] : status_lines(status, "delete")) {
+    EXPECT_EQ((name + text).find("pass"), std::string::npos) << name << ": " << text;
+    EXPECT_NE(name, "not cleaned");
+  }
+  EXPECT_EQ(line_of(status, "tombstones", "delete"),
+            "1; they stay as other records do: cleanup.policy is delete");
+  status.tombstones_waiting = 0;
+  EXPECT_EQ(line_of(status, "tombstones", "delete"), "");
 }
 
 TEST(StatusText, TellsTroubleOnlyWhenThereIsSome) {
