@@ -51,6 +51,7 @@ class Pass {
   Result<> copy_front(const SegmentPtr& segment, std::uint64_t to);
   Result<> append(ByteView batch, const storage::BatchFacts& facts);
   Result<> commit_group();
+  Result<> still_wanted() const;
   Result<> merge();
   FilterRules rules(const LogView& view) const;
 
@@ -137,6 +138,7 @@ Result<> Pass::round(Offset from) {
   }
   LW_TRY(commit_group());
   ++outcome_.report.rounds;
+  LW_TRY(still_wanted());
   return input_.log.set_clean_end(*map_end);
 }
 
@@ -289,11 +291,18 @@ Result<> Pass::commit_group() {
   // What idempotent producers need of the batches that go is in the snapshot from now on.
   if (!checkpointed_) LW_TRY(input_.log.checkpoint());
   checkpointed_ = true;
+  LW_TRY(still_wanted());
   auto replaced = input_.log.replace({group.replaced, *made, group.removed_tombstone_mark});
   // After any other error the manifest may list what was made: the log sorts that out.
   if (replaced || replaced.error().kind != ErrorKind::kCancelled) group.output.keep();
   if (replaced) group_.reset();
   return replaced;
+}
+
+/// What the topic's policy kept before a pass is not to be dropped under the next one.
+Result<> Pass::still_wanted() const {
+  if (!input_.wanted || input_.wanted()) return {};
+  return Error{ErrorKind::kCancelled, "the pass is not wanted any more"};
 }
 
 // ---- merging -------------------------------------------------------------------------------

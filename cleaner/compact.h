@@ -42,6 +42,7 @@ struct PassInput {
   std::size_t decompressed_bytes_max = 0;
   Throttle& throttle;
   std::function<bool()> cancelled{};  // asked before every batch
+  std::function<bool()> wanted{};     // asked before every commit, of which there are few
 };
 
 struct PassOutcome {
@@ -60,5 +61,9 @@ PassOutcome run_pass(const PassInput& input, const Cleanability& what);
 /// Reads the damaged ranges of the log again and takes out those that are good now. The first that
 /// still stands is the error (kDamaged).
 Result<> verify_damage(const PassInput& input);
+
+/// Reads all closed segments to their ends and lists whatever is damaged in them, so that readers
+/// skip it: passes and verifications stop at the first. An error says that not all were read.
+Result<> survey_damage(const PassInput& input);
 
 }  // namespace lastword::cleaner

@@ -38,6 +38,13 @@ Quarantine quarantined(const std::optional<Quarantine>& before, const Error& err
   return after;
 }
 
+bool Survey::covers(const std::vector<storage::DamagedRange>& now, const Error& error) const {
+  if (now.empty()) return error.text == reason;
+  return std::all_of(now.begin(), now.end(), [this](const storage::DamagedRange& range) {
+    return std::find(damaged.begin(), damaged.end(), range) != damaged.end();
+  });
+}
+
 std::int64_t Healing::wait_ms() const {
   return failures == 0 ? 0 : doubled({kSecondMs, kMinuteMs}, failures);
 }

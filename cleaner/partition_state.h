@@ -36,6 +36,14 @@ struct Quarantine {
 Quarantine quarantined(const std::optional<Quarantine>& before, const Error& error, TimestampMs now,
                        std::shared_ptr<const TopicOptions> options);
 
+/// What was known when the closed segments were last read to their ends, in search of damage.
+struct Survey {
+  std::vector<storage::DamagedRange> damaged{};
+  std::string reason{};  // the error that it was made for
+  /// Whether another one would find nothing else: no range is new; without ranges, the error.
+  bool covers(const std::vector<storage::DamagedRange>& now, const Error& error) const;
+};
+
 /// True while the partition is to be left alone.
 inline bool holds(const std::optional<Quarantine>& quarantine, TimestampMs now,
                   const std::shared_ptr<const TopicOptions>& options) {
@@ -58,11 +66,17 @@ struct PartitionState {
   PassReport last_pass{};
   LastPass last{};
   std::optional<Quarantine> quarantine{};
+  std::optional<Survey> survey{};  // ends with the quarantine
   Healing healing{};
   TimestampMs retention_checked_ms = -1;
   TimestampMs retention_due_ms = kUnlimited;
   TimestampMs producers_expired_ms = -1;
   Offset warned_of_segment = -1;  // the last whose future timestamp was reported
+
+  void end_quarantine() {
+    quarantine.reset();
+    survey.reset();
+  }
 };
 
 }  // namespace lastword::cleaner

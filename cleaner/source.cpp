@@ -91,6 +91,17 @@ Result<std::shared_ptr<storage::File>> Source::open(const SegmentPtr& segment) {
   return Error{ErrorKind::kDamaged, path + " is missing"};
 }
 
+Result<> Source::may_go_on() const {
+  if (!input_.cancelled || !input_.cancelled()) return {};
+  return Error{ErrorKind::kCancelled, "the pass was cancelled"};
+}
+
+void Source::count(const BatchAt& batch) {
+  const auto bytes = static_cast<std::int64_t>(batch.bytes.size());
+  read_bytes_ += bytes;
+  input_.throttle.take(bytes);
+}
+
 Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
                                 const std::function<Result<bool>(const BatchAt&)>& each) {
   const SegmentInfo& info = segment->info;
@@ -101,18 +112,14 @@ Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
   std::uint32_t checksum = 0;
   last_good_ = info.base_offset - 1;
   for (;;) {
-    if (input_.cancelled && input_.cancelled()) {
-      return Error{ErrorKind::kCancelled, "the pass was cancelled"};
-    }
+    LW_TRY(may_go_on());
     auto batch = reader.next();
     if (!batch && batch.error().kind == ErrorKind::kDamaged) {
       return damaged(segment, reader, batch.error());
     }
     if (!batch) return batch.take_error();
     if (!*batch) break;
-    const auto bytes = static_cast<std::int64_t>((*batch)->bytes.size());
-    read_bytes_ += bytes;
-    input_.throttle.take(bytes);
+    count(**batch);
     checksum = crc32c((*batch)->bytes, checksum);
     auto more = each(**batch);
     if (!more) return in_batch(path, **batch, more.error());
@@ -129,9 +136,17 @@ Result<> Source::for_each_batch(const SegmentPtr& segment, std::uint64_t to,
   return {};
 }
 
-/// Lists what the reader stopped at as a damaged range.
+/// Lists what the reader stopped at, and says where that is.
 Error Source::damaged(const SegmentPtr& segment, SegmentReader& reader, const Error& why) {
-  const SegmentInfo& info = segment->info;
+  auto range = list_damage(segment->info, reader);
+  if (!range) return range.take_error();
+  return {ErrorKind::kDamaged,
+          storage::segment_path(segment->directory, segment->info) + at_position(range->position) +
+              offsets_text(range->first_offset, range->last_offset) + ": " + why.text};
+}
+
+/// Lists what the reader stopped at as a damaged range. The reader goes behind the next good batch.
+Result<DamagedRange> Source::list_damage(const SegmentInfo& info, SegmentReader& reader) {
   DamagedRange range{.segment_base_offset = info.base_offset,
                      .segment_generation = info.generation,
                      .position = reader.position(),
@@ -141,18 +156,70 @@ Error Source::damaged(const SegmentPtr& segment, SegmentReader& reader, const Er
   auto end = reader.skip_damage();
   if (!end) return end.take_error();
   range.length_bytes = *end - range.position;
+  input_.throttle.take(static_cast<std::int64_t>(range.length_bytes));
   if (*end < info.size_bytes) {
     auto next = reader.next();
-    if (next && *next) range.last_offset = (*next)->header.base_offset - 1;
+    if (next && *next) {
+      range.last_offset = (*next)->header.base_offset - 1;
+      last_good_ = (*next)->header.last_offset();
+      count(**next);
+    }
   }
   range.last_offset = std::max(range.last_offset, range.first_offset);
   if (auto added = input_.log.add_damage(range); !added) return added.take_error();
-  return {ErrorKind::kDamaged,
-          storage::segment_path(segment->directory, info) + at_position(range.position) +
-              offsets_text(range.first_offset, range.last_offset) + ": " + why.text};
+  return range;
+}
+
+Result<> Source::list_missing(const SegmentInfo& info) {
+  return input_.log.add_damage({.segment_base_offset = info.base_offset,
+                                .segment_generation = info.generation,
+                                .position = 0,
+                                .length_bytes = info.size_bytes,
+                                .first_offset = info.base_offset,
+                                .last_offset = info.last_offset});
+}
+
+Result<> Source::list_all_damage(const SegmentPtr& segment) {
+  const SegmentInfo& info = segment->info;
+  auto file = open(segment);
+  if (!file && file.error().kind == ErrorKind::kDamaged) return list_missing(info);
+  if (!file) return file.take_error();
+  SegmentReader reader(*file, SegmentReader::Range::of_segment(info.base_offset, info.size_bytes),
+                       buffer_);
+  last_good_ = info.base_offset - 1;
+  for (;;) {
+    LW_TRY(may_go_on());
+    auto batch = reader.next();
+    if (batch && !*batch) return {};
+    if (batch) {
+      count(**batch);
+      last_good_ = (*batch)->header.last_offset();
+      continue;
+    }
+    if (batch.error().kind != ErrorKind::kDamaged) return batch.take_error();
+    if (auto listed = list_damage(info, reader); !listed) return listed.take_error();
+  }
+}
+
+Result<> survey_damage(const PassInput& input) {
+  const auto use = input.log.use();  // files are found by name
+  if (!use) return use.error();
+  const storage::LogView view = input.log.view();
+  Source source(input);
+  for (const SegmentPtr& segment : *view.closed) {
+    auto read = source.list_all_damage(segment);
+    // Retention may remove segments meanwhile.
+    if (read || !is_listed(input.log.view(), segment->info)) continue;
+    // What cannot be read, for how long ever, does not hide what lies behind it.
+    if (read.error().kind != ErrorKind::kStorage) return read;
+    input.env.report(storage::Severity::kError, read.error().text);
+  }
+  return {};
 }
 
 Result<> verify_damage(const PassInput& input) {
+  auto use = input.log.use();
+  if (!use) return use.take_error();
   const storage::LogView view = input.log.view();
   for (const DamagedRange& range : view.damaged) {
     const SegmentInfo* const info = find_segment(view, range);

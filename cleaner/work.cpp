@@ -227,7 +227,7 @@ std::optional<Work::Candidate> Work::candidate(const PartitionPtr& partition, Ti
   result.verify = !result.view.damaged.empty();
   if (state.quarantine && !result.held && !result.wants_pass()) {
     // What it waited for is not asked for any more.
-    change_state(partition, [](PartitionState& changed) { changed.quarantine.reset(); });
+    change_state(partition, [](PartitionState& changed) { changed.end_quarantine(); });
   }
   return result;
 }
@@ -271,7 +271,8 @@ bool Work::exists(const PartitionPtr& partition) const {
 }
 
 bool Work::still_wanted(const Candidate& candidate) const {
-  return candidate.log->options()->cleanup_policy.compact && exists(candidate.partition);
+  const bool asked_for = candidate.verify || candidate.log->options()->cleanup_policy.compact;
+  return asked_for && exists(candidate.partition);
 }
 
 PartitionReport Work::report(const Partition& partition) const {

@@ -92,6 +92,7 @@ class Work {
   void run(const Candidate& candidate);
   bool exists(const storage::PartitionPtr& partition) const;
   bool still_wanted(const Candidate& candidate) const;
+  void survey(const Candidate& candidate, const PassInput& input, const Error& error);
   void finish(const Candidate& candidate, const PassOutcome& outcome, std::int64_t real_ms);
   std::string pass_line(const Candidate& candidate, const PassOutcome& outcome,
                         std::int64_t real_ms) const;

@@ -71,9 +71,11 @@ void Work::run(const Candidate& candidate) {
       .map_bytes_max = options.cleaner.memory_bytes / std::max(options.cleaner.threads, 1),
       .decompressed_bytes_max = static_cast<std::size_t>(options.limits.decompressed_bytes),
       .throttle = throttle_,
-      .cancelled = [this, &candidate, &asked] {
-        return cancelled_ || (asked++ % kBatchesBetweenLooks == 0 && !still_wanted(candidate));
-      }};
+      .cancelled =
+          [this, &candidate, &asked] {
+            return cancelled_ || (asked++ % kBatchesBetweenLooks == 0 && !still_wanted(candidate));
+          },
+      .wanted = [this, &candidate] { return still_wanted(candidate); }};
   const std::int64_t started_ms = steady_ms();
   PassOutcome outcome;
   if (candidate.verify) {
@@ -81,7 +83,26 @@ void Work::run(const Candidate& candidate) {
   } else {
     outcome = run_pass(input, candidate.cleanability);
   }
-  finish(candidate, outcome, steady_ms() - started_ms);
+  const std::int64_t real_ms = steady_ms() - started_ms;
+  if (outcome.error) survey(candidate, input, *outcome.error);
+  if (outcome.error && !still_wanted(candidate)) {
+    // Files that are gone with their topic are no damage, and nobody waits for the next try.
+    outcome.error.reset();
+    outcome.cancelled = true;
+  }
+  finish(candidate, outcome, real_ms);
+}
+
+/// After damage that is new: what else is damaged gets listed. One that ends early is made at the
+/// next try.
+void Work::survey(const Candidate& candidate, const PassInput& input, const Error& error) {
+  if (error.kind != ErrorKind::kDamaged || !still_wanted(candidate)) return;
+  const auto before = state_of(*candidate.partition).survey;
+  if (before && before->covers(input.log.view().damaged, error)) return;
+  if (!survey_damage(input)) return;
+  change_state(candidate.partition, [&](PartitionState& state) {
+    state.survey = Survey{input.log.view().damaged, error.text};
+  });
 }
 
 void Work::finish(const Candidate& candidate, const PassOutcome& outcome, std::int64_t real_ms) {
@@ -107,7 +128,7 @@ void Work::finish(const Candidate& candidate, const PassOutcome& outcome, std::i
     if (error) {
       state.quarantine = quarantined(state.quarantine, *error, at_ms, candidate.view.options);
     } else if (!outcome.cancelled) {
-      state.quarantine.reset();
+      state.end_quarantine();
     }
   });
   if (error) {

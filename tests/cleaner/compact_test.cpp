@@ -23,14 +23,16 @@ class OnePass : public ::testing::Test {
     broker.create("t", test::fast_compacted({{"delete.retention.ms", "0"}}));
   }
 
-  PassOutcome run(std::int64_t map_bytes_max, std::function<bool()> cancelled = {}) {
+  PassOutcome run(std::int64_t map_bytes_max, std::function<bool()> cancelled = {},
+                  std::function<bool()> wanted = {}) {
     const PassInput input{.log = broker.log("t"),
                           .env = broker.store->environment(),
                           .hash_key = broker.store->hash_key(),
                           .map_bytes_max = map_bytes_max,
                           .decompressed_bytes_max = kMebibyte,
                           .throttle = throttle_,
-                          .cancelled = std::move(cancelled)};
+                          .cancelled = std::move(cancelled),
+                          .wanted = std::move(wanted)};
     return run_pass(input, assess(input.log.view(), {}, broker.clock.now_ms()));
   }
   std::size_t tombstones() const {
@@ -116,6 +118,21 @@ TEST_F(OnePass, EndsQuietlyWhenRetentionRemovesItsSegments) {
   EXPECT_EQ(broker.table("t").size(), 4U);
   EXPECT_FALSE(run(kMebibyte).error);
   EXPECT_EQ(broker.read("t").size(), 4U);
+}
+
+TEST_F(OnePass, AsksWhetherItIsWantedBeforeEachCommit) {
+  four_segments();
+  const auto records = broker.read("t").size();
+  const auto never = [] { return false; };
+  EXPECT_TRUE(run(kMebibyte, {}, never).cancelled);
+  EXPECT_EQ(broker.read("t").size(), records);
+  EXPECT_TRUE(strays().empty()) << *strays().begin();
+  // The group is in place, and then clean end stays where it is.
+  int asked = 0;
+  EXPECT_TRUE(run(kMebibyte, {}, [&] { return ++asked == 1; }).cancelled);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(broker.read("t").size(), 4U);
+  EXPECT_EQ(broker.log("t").view().clean_end, 0);
 }
 
 TEST_F(OnePass, KeepsTheAppendTimesOfItsSources) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/cleaner/store_fixture.h"
 
 namespace lastword::cleaner {
@@ -61,6 +63,88 @@ TEST_F(Scheduled, WhatIsNotWantedAnyMoreGetsNoPass) {
   broker.log("kept").set_options(std::make_shared<const TopicOptions>(changed));
   EXPECT_FALSE(work.run_next_pass());
   EXPECT_EQ(records("kept"), 2U);
+}
+
+// ---- what changes during a pass ------------------------------------------------------------
+
+/// A pass on a thread of its own, held at a call; then something changes, and it goes on.
+class DuringAPass : public Scheduled {
+ protected:
+  void TearDown() override { broker.calls.release(); }
+  template <class Change>
+  void change_at(CallKind call, const std::string& path_part, Change change) {
+    Work work(*broker.store, broker.options, {});
+    ASSERT_TRUE(work.look().pass_wanted);
+    broker.calls.hold(call, path_part);
+    std::thread pass([&] { EXPECT_TRUE(work.run_next_pass()); });
+    EXPECT_TRUE(broker.calls.wait_until_held());
+    change();
+    broker.calls.release();
+    pass.join();
+  }
+  void set_policy_delete(const std::string& topic) {
+    TopicOptions changed = *broker.log(topic).options();
+    changed.cleanup_policy = {.remove = true, .compact = false};
+    broker.log(topic).set_options(std::make_shared<const TopicOptions>(changed));
+  }
+  /// Returns when x is off the list of topics; its folder goes after the pass.
+  void begin_removal() {
+    removal_ = std::thread([this] { EXPECT_TRUE(broker.store->remove("x")); });
+    while (broker.partition("x") != nullptr) std::this_thread::yield();
+  }
+  void expect_no_complaint() {
+    EXPECT_FALSE(broker.said("cannot be compacted"));
+    EXPECT_TRUE(broker.said("; cancelled"));
+  }
+  // Files that a pass makes have a generation in their names.
+  const std::string made_ = "x-0/00000000000000000000.";
+  std::thread removal_{};
+};
+
+TEST_F(DuringAPass, NothingIsCommittedOnceThePolicyIsDelete) {
+  dirty("x");
+  const auto closed = [&] { return (*broker.log("x").view().closed)[0]->info; };
+  const std::uint32_t generation = closed().generation;
+  change_at(CallKind::kCreate, made_, [&] { set_policy_delete("x"); });
+  EXPECT_EQ(records("x"), 2U);
+  EXPECT_EQ(closed().generation, generation);
+  EXPECT_EQ(broker.log("x").view().clean_end, 0);
+  expect_no_complaint();
+}
+
+TEST_F(DuringAPass, AnErrorIsNoneOnceThePolicyIsDelete) {
+  dirty("x");
+  change_at(CallKind::kCreate, made_, [&] {
+    set_policy_delete("x");
+    broker.calls.fail_call(CallKind::kWrite, 1);
+  });
+  EXPECT_EQ(records("x"), 2U);
+  expect_no_complaint();
+}
+
+TEST_F(DuringAPass, AnErrorIsNoneOnceTheTopicIsDeleted) {
+  dirty("x");
+  change_at(CallKind::kCreate, made_, [&] {
+    begin_removal();
+    broker.calls.fail_call(CallKind::kWrite, 1);
+  });
+  removal_.join();
+  expect_no_complaint();
+}
+
+TEST_F(DuringAPass, ATopicThatIsDeletedDuringAVerificationIsNotDamaged) {
+  dirty("x");
+  const std::string path = broker.segment_path("x", 0);
+  broker.files.damage(path, 30, test::to_bytes("garbage"));
+  ASSERT_TRUE(broker.log("x").add_damage({.segment_base_offset = 0,
+                                          .segment_generation = 0,
+                                          .position = 0,
+                                          .length_bytes = 60,
+                                          .first_offset = 0,
+                                          .last_offset = 0}));
+  change_at(CallKind::kOpen, path, [&] { begin_removal(); });
+  removal_.join();
+  EXPECT_FALSE(broker.said("is damaged: "));
 }
 
 // ---- fences --------------------------------------------------------------------------------
