@@ -52,19 +52,20 @@ std::string_view wanted(SettingType type, SettingUnit unit) {
   return "";
 }
 
-bool fits(JsonKind kind, SettingType type, SettingUnit unit) {
-  const bool is_text = kind == JsonKind::kString;
+/// Text fits everything: what comes from Kafka's tools has all values in quotes.
+bool fits(JsonKind kind, SettingType type) {
+  if (kind == JsonKind::kString) return true;
   switch (type) {
     case SettingType::kBool:
       return kind == JsonKind::kBool;
     case SettingType::kString:
-      return is_text;
+      return false;
     case SettingType::kList:
-      return is_text || kind == JsonKind::kList;
+      return kind == JsonKind::kList;
     case SettingType::kInt:
     case SettingType::kLong:
     case SettingType::kDouble:
-      return kind == JsonKind::kNumber || (is_text && unit != SettingUnit::kNone);
+      return kind == JsonKind::kNumber;
   }
   return false;
 }
@@ -72,7 +73,7 @@ bool fits(JsonKind kind, SettingType type, SettingUnit unit) {
 /// The value as text for a row's `set`; empty when the JSON type is not what the setting takes.
 template <typename Options>
 std::optional<std::string> text_for(const Setting<Options>& setting, const JsonValue& value) {
-  if (!fits(value.kind, setting.type, setting.unit)) return std::nullopt;
+  if (!fits(value.kind, setting.type)) return std::nullopt;
   if (value.kind != JsonKind::kList) return value.text;
   std::string text;
   for (const JsonValue& item : value.children) {

@@ -14,6 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json or_text(const Json& schema, const std::string& pattern) {
+  return {{"anyOf", {schema, {{"type", "string"}, {"pattern", pattern}}}}};
+}
+
 Json number_schema(const std::optional<SettingRange>& range) {
   Json schema{{"type", "integer"}};
   if (range) {
@@ -27,17 +31,17 @@ Json value_schema(SettingType type, SettingUnit unit, const std::optional<Settin
                   std::span<const std::string_view> choices) {
   switch (type) {
     case SettingType::kBool:
-      return {{"type", "boolean"}};
+      return {{"enum", {true, false, "true", "false"}}};
     case SettingType::kInt:
     case SettingType::kLong: {
       Json number = number_schema(range);
-      if (unit == SettingUnit::kNone) return number;
+      if (unit == SettingUnit::kNone) return or_text(number, "^-?[0-9]+$");
       const std::string pattern =
           fmt::format("^[ \\t]*-?[0-9]+[ \\t]*({})?[ \\t]*$", unit_names(unit, "|"));
-      return {{"anyOf", {number, {{"type", "string"}, {"pattern", pattern}}}}};
+      return or_text(number, pattern);
     }
     case SettingType::kDouble:
-      return {{"type", "number"}};
+      return or_text({{"type", "number"}}, "^[0-9.eE+-]+$");
     case SettingType::kList: {
       const std::string pattern = fmt::format("^ *({0}) *(, *({0}) *)*$", fmt::join(choices, "|"));
       const Json item{{"enum", choices}};

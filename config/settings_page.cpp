@@ -90,7 +90,7 @@ Sizes and times are whole numbers (bytes, milliseconds), or text with a unit:
 - times: `ms`, `s`, `min`, `h`, `d`, as in `"24h"`
 
 There are no fractions: write `"1536KiB"`, not `"1.5MiB"`. 9223372036854775807 means "no limit".
-Numbers without a unit, `true` and `false` stand without quotes.
+Numbers, `true` and `false` need no quotes, and may have them.
 
 What holds for a topic is the first of these that is given: its own setting, `topic_defaults`, the
 default below.

@@ -228,11 +228,6 @@ TEST(Load, AWrongTypeSaysWhatIsWanted) {
                "test.json: line 1: auto_create_topics: expected true or false, not a number");
   expect_error(R"({"limits": {"open_files": true}})",
                "test.json: line 1: limits.open_files: expected a whole number, not true or false");
-  expect_error(R"({"auto_create_topics": "true"})",
-               "test.json: line 1: auto_create_topics: expected true or false, not text in quotes");
-  expect_error(R"({"limits": {"connections": "5"}})",
-               "test.json: line 1: limits.connections: expected a whole number, not text in "
-               "quotes");
   expect_error(R"({"limits": 5})", "test.json: line 1: limits: expected an object, not a number");
   expect_error(R"({"limits": {"request_bytes": null}})",
                "test.json: line 1: limits.request_bytes: expected a whole number or text with a "
@@ -244,6 +239,16 @@ TEST(Load, AWrongTypeSaysWhatIsWanted) {
                "test.json: line 1: topic_defaults.cleanup.policy: expected text in quotes or a "
                "list of texts, not a list");
   expect_error("[]", "test.json: expected an object");
+}
+
+TEST(Load, NumbersAndTruthMayStandInQuotesAsAtKafka) {
+  const BrokerOptions loaded =
+      load(R"({"auto_create_topics": "true", "limits": {"connections": "5"},
+      "topics": {"t": {"min.cleanable.dirty.ratio": "0.1", "preallocate": "true"}}})")
+          .options;
+  EXPECT_TRUE(loaded.auto_create_topics);
+  EXPECT_EQ(loaded.limits.connections, 5);
+  EXPECT_EQ(loaded.topics.at("t").settings.at("min.cleanable.dirty.ratio"), "0.1");
 }
 
 TEST(Load, ABadValueIsNamed) {
