@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "config/options.h"
@@ -31,8 +32,8 @@ struct Environment {
   DiskReserve& reserve;
   Report report;
   Durability durability = Durability::kFsync;
-  std::int64_t producer_ids_max = 10000;      // of one log
-  ProducerBudget* producer_budget = nullptr;  // of all logs together; null: no limit
+  std::int64_t producer_ids_max = 10000;              // of one log
+  std::shared_ptr<ProducerBudget> producer_budget{};  // of all logs together; null: no limit
   std::int64_t producer_id_expiration_ms = 24 * kHourMs;
   bool raise_leader_epoch = false;  // the machine went down unclean under durability os
 };

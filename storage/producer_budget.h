@@ -3,11 +3,13 @@
 //
 // Purpose   each log has a limit of its own, but with many logs their sum is too much memory.
 // Threads   any; a ProducerShare belongs to the log that holds it.
-// Lifetime  the budget outlives the shares; a share gives back what it holds when it ends.
+// Lifetime  shared by the shares, since a log may outlive the store; each gives back what it holds
+//           when it ends.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace lastword::storage {
@@ -28,11 +30,12 @@ class ProducerBudget {
 /// What one log holds of the budget; without a budget nothing is counted.
 class ProducerShare {
  public:
-  explicit ProducerShare(ProducerBudget* budget = nullptr) : budget_(budget) {}
+  explicit ProducerShare(std::shared_ptr<ProducerBudget> budget = {})
+      : budget_(std::move(budget)) {}
   /// A copy of what is counted is not counted as well.
   ProducerShare(const ProducerShare& /*other*/) {}
   ProducerShare(ProducerShare&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), held_(std::exchange(other.held_, 0)) {}
+      : budget_(std::move(other.budget_)), held_(std::exchange(other.held_, 0)) {}
   ProducerShare& operator=(ProducerShare other) noexcept {
     std::swap(budget_, other.budget_);
     std::swap(held_, other.held_);
@@ -48,7 +51,7 @@ class ProducerShare {
   bool exceeded() const { return budget_ != nullptr && budget_->exceeded(); }
 
  private:
-  ProducerBudget* budget_ = nullptr;
+  std::shared_ptr<ProducerBudget> budget_{};
   std::int64_t held_ = 0;
 };
 

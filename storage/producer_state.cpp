@@ -75,8 +75,8 @@ void ProducerState::Producer::add(const ProducerBatch& batch) {
   recent.at(count++) = batch;
 }
 
-void ProducerState::count_in(ProducerBudget* budget) {
-  share_ = ProducerShare(budget);
+void ProducerState::count_in(std::shared_ptr<ProducerBudget> budget) {
+  share_ = ProducerShare(std::move(budget));
   share_.add(static_cast<std::int64_t>(size()));
   limit();
 }

@@ -56,7 +56,7 @@ class ProducerState {
 
   /// From now on its producers count in `budget` (none: no limit but its own). While that is
   /// exceeded, those idle longest go, all but one. A copy does not count.
-  void count_in(ProducerBudget* budget);
+  void count_in(std::shared_ptr<ProducerBudget> budget);
 
   /// The snapshot of all batches that end below `end`; FORMAT.md gives its bytes.
   Bytes encode(Offset end) const;

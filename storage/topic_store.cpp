@@ -26,7 +26,6 @@ class TopicStore::Impl {
        std::unique_ptr<DataDirectory> directory)
       : directory_(std::move(directory)),
         cache_(files, static_cast<std::size_t>(options.limits.open_files)),
-        producer_budget_(options.limits.producer_ids_total),
         env_{.files = files,
              .clock = clock,
              .cache = cache_,
@@ -34,7 +33,7 @@ class TopicStore::Impl {
              .report = std::move(report),
              .durability = options.durability,
              .producer_ids_max = options.limits.producer_ids,
-             .producer_budget = &producer_budget_,
+             .producer_budget = std::make_shared<ProducerBudget>(options.limits.producer_ids_total),
              .producer_id_expiration_ms = options.producer_id_expiration_ms,
              .raise_leader_epoch = directory_->lost_writes()},
         logs_(env_, directory_->path()) {}
@@ -81,7 +80,6 @@ class TopicStore::Impl {
 
   const std::unique_ptr<DataDirectory> directory_;
   FileCache cache_;
-  ProducerBudget producer_budget_;
   const Environment env_;
   PartitionLogs logs_;
   std::thread tidying_;

@@ -283,47 +283,47 @@ TEST_F(ProducerStateTest, KeepsNoMoreProducersOfASnapshotThanAllowed) {
 }
 
 TEST_F(ProducerStateTest, StaysWithinABudgetThatItSharesButKeepsOne) {
-  ProducerBudget budget(5);
-  state_.count_in(&budget);
+  const auto budget = std::make_shared<ProducerBudget>(5);
+  state_.count_in(budget);
   for (std::int32_t i = 0; i < 8; ++i) note({.producer_id = i, .offset = i});
-  EXPECT_EQ(budget.used(), 5);
+  EXPECT_EQ(budget->used(), 5);
   EXPECT_TRUE(accepted({.producer_id = 2, .sequence = 77})) << "idle longest: forgotten";
   EXPECT_TRUE(duplicate({.producer_id = 3}));
   ProducerState other(100, kExpirationMs);
-  other.count_in(&budget);
+  other.count_in(budget);
   for (std::int32_t i = 0; i < 3; ++i) other.note(header_of({.producer_id = i, .offset = i}), kNow);
   EXPECT_EQ(other.size(), 1u) << "its own one in place of its own one";
   note({.producer_id = 7, .sequence = 1, .offset = 10});
   EXPECT_EQ(state_.size(), 4u);
-  EXPECT_EQ(budget.used(), 5);
+  EXPECT_EQ(budget->used(), 5);
 }
 
 TEST_F(ProducerStateTest, GivesBackWhatItForgets) {
-  ProducerBudget budget(5);
-  state_.count_in(&budget);
+  const auto budget = std::make_shared<ProducerBudget>(5);
+  state_.count_in(budget);
   note({.producer_id = 1, .offset = 1});
   note({.producer_id = 2, .offset = 2}, kNow + kExpirationMs);
   {
     const ProducerState copy = state_;
     EXPECT_EQ(copy.size(), 2u);
-    EXPECT_EQ(budget.used(), 2) << "a copy does not count";
+    EXPECT_EQ(budget->used(), 2) << "a copy does not count";
   }
   state_.expire(kNow + kExpirationMs);
-  EXPECT_EQ(budget.used(), 1);
+  EXPECT_EQ(budget->used(), 1);
   const ProducerState moved = std::move(state_);
-  EXPECT_EQ(budget.used(), 1);
+  EXPECT_EQ(budget->used(), 1);
   state_ = ProducerState(100, kExpirationMs);
-  state_.count_in(&budget);
+  state_.count_in(budget);
   note({.producer_id = 3, .offset = 3});
-  EXPECT_EQ(budget.used(), 2);
+  EXPECT_EQ(budget->used(), 2);
   state_.clear();
-  EXPECT_EQ(budget.used(), 1);
+  EXPECT_EQ(budget->used(), 1);
 }
 
 TEST_F(ProducerStateTest, FitsIntoABudgetThatItJoins) {
   for (std::int32_t i = 0; i < 8; ++i) note({.producer_id = i, .offset = i});
-  ProducerBudget budget(5);
-  state_.count_in(&budget);
+  const auto budget = std::make_shared<ProducerBudget>(5);
+  state_.count_in(budget);
   EXPECT_EQ(state_.size(), 5u);
   EXPECT_TRUE(duplicate({.producer_id = 7, .offset = 7}));
 }
