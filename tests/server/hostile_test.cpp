@@ -329,7 +329,7 @@ TEST_F(Hostile, BatchesThatUnpackToMuchHoldUpNobodyElse) {
   std::this_thread::sleep_for(milliseconds(300));
   const auto begun = steady_clock::now();
   expect_others_are_served();
-  EXPECT_LT(steady_clock::now() - begun, std::chrono::seconds(3));
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::seconds(8));
 }
 
 TEST_F(Hostile, ABatchThatClaimsTwoBillionRecordsIsRefused) {
