@@ -18,12 +18,6 @@ BackOff back_off(ErrorKind kind) {
   return {kMinuteMs, kHourMs};
 }
 
-/// After so many failures in a row, at least one.
-std::int64_t doubled(const BackOff& wait, int failures) {
-  constexpr int kDoublingsMax = 10;
-  return std::min(wait.first_ms << std::min(failures - 1, kDoublingsMax), wait.longest_ms);
-}
-
 }  // namespace
 
 Quarantine quarantined(const std::optional<Quarantine>& before, const Error& error, TimestampMs now,
@@ -33,7 +27,9 @@ Quarantine quarantined(const std::optional<Quarantine>& before, const Error& err
   after.since_ms = before ? before->since_ms : now;
   after.failures = before ? before->failures + 1 : 1;
   after.failed_ms = now;
-  after.retry_ms = storage::later(now, doubled(back_off(error.kind), after.failures));
+  const BackOff wait = back_off(error.kind);
+  after.retry_ms =
+      storage::later(now, storage::backed_off_ms(after.failures, wait.first_ms, wait.longest_ms));
   after.options = std::move(options);
   return after;
 }
@@ -46,7 +42,7 @@ bool Survey::covers(const std::vector<storage::DamagedRange>& now, const Error& 
 }
 
 std::int64_t Healing::wait_ms() const {
-  return failures == 0 ? 0 : doubled({kSecondMs, kMinuteMs}, failures);
+  return failures == 0 ? 0 : storage::backed_off_ms(failures, kSecondMs, kMinuteMs);
 }
 
 }  // namespace lastword::cleaner

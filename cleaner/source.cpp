@@ -18,8 +18,7 @@ using storage::SegmentReader;
 
 bool is_listed(const storage::LogView& view, const SegmentInfo& info) {
   return std::any_of(view.closed->begin(), view.closed->end(), [&](const SegmentPtr& segment) {
-    return segment->info.base_offset == info.base_offset &&
-           segment->info.generation == info.generation;
+    return storage::same_file(segment->info, info);
   });
 }
 
@@ -41,11 +40,6 @@ Error in_batch(const std::string& path, const BatchAt& batch, const Error& why) 
   return {ErrorKind::kDamaged,
           path + at_position(batch.position) +
               offsets_text(batch.header.base_offset, batch.header.last_offset()) + ": " + why.text};
-}
-
-bool belongs_to(const DamagedRange& range, const SegmentInfo& info) {
-  return range.segment_base_offset == info.base_offset &&
-         range.segment_generation == info.generation;
 }
 
 const SegmentInfo* find_segment(const storage::LogView& view, const DamagedRange& range) {
@@ -170,19 +164,12 @@ Result<DamagedRange> Source::list_damage(const SegmentInfo& info, SegmentReader&
   return range;
 }
 
-Result<> Source::list_missing(const SegmentInfo& info) {
-  return input_.log.add_damage({.segment_base_offset = info.base_offset,
-                                .segment_generation = info.generation,
-                                .position = 0,
-                                .length_bytes = info.size_bytes,
-                                .first_offset = info.base_offset,
-                                .last_offset = info.last_offset});
-}
-
 Result<> Source::list_all_damage(const SegmentPtr& segment) {
   const SegmentInfo& info = segment->info;
   auto file = open(segment);
-  if (!file && file.error().kind == ErrorKind::kDamaged) return list_missing(info);
+  if (!file && file.error().kind == ErrorKind::kDamaged) {  // it is missing
+    return input_.log.add_damage(storage::damage_of_all(info));
+  }
   if (!file) return file.take_error();
   SegmentReader reader(*file, SegmentReader::Range::of_segment(info.base_offset, info.size_bytes),
                        buffer_);

@@ -40,7 +40,6 @@ class Source {
                 const Error& why);
   Result<storage::DamagedRange> list_damage(const storage::SegmentInfo& info,
                                             storage::SegmentReader& reader);
-  Result<> list_missing(const storage::SegmentInfo& info);
   Result<std::shared_ptr<storage::File>> open(const storage::SegmentPtr& segment);
 
   const PassInput& input_;

@@ -86,7 +86,7 @@ void Work::run(const Candidate& candidate) {
   const std::int64_t real_ms = steady_ms() - started_ms;
   if (outcome.error) survey(candidate, input, *outcome.error);
   if (outcome.error && !still_wanted(candidate)) {
-    // Files that are gone with their topic are no damage, and nobody waits for the next try.
+    // Nobody waits for the next try.
     outcome.error.reset();
     outcome.cancelled = true;
   }

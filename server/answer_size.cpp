@@ -32,25 +32,27 @@ std::size_t described(const MetadataRequest& request, std::size_t partitions) {
 
 }  // namespace
 
-std::size_t answer_bytes(const Context&, const ProduceRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const ProduceRequest& request) {
   return entries(request.topic_data, &ProduceRequest::Topic::partition_data);
 }
 
-std::size_t answer_bytes(const Context&, const FetchRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const FetchRequest& request) {
   return entries(request.topics, &FetchRequest::Topic::partitions);
 }
 
-std::size_t answer_bytes(const Context&, const ListOffsetsRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const ListOffsetsRequest& request) {
   return entries(request.topics, &ListOffsetsRequest::Topic::partitions);
 }
 
-std::size_t answer_bytes(const Context&, const OffsetForLeaderEpochRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&,
+                         const OffsetForLeaderEpochRequest& request) {
   return entries(request.topics, &OffsetForLeaderEpochRequest::Topic::partitions);
 }
 
-std::size_t answer_bytes(const Context& context, const MetadataRequest& request) {
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const MetadataRequest& request) {
   std::size_t bytes = kEntryBytes;
-  if (!request.topics || request.topics->empty()) {  // which of these means all is the handler's
+  if (asks_for_all_topics(request, info.api_version)) {
     for (const auto& [name, topic] : context.store.topics()->by_name) {
       bytes += described(request, topic->partitions.size());
     }
@@ -69,21 +71,23 @@ std::size_t answer_bytes(const Context& context, const MetadataRequest& request)
   return bytes;
 }
 
-std::size_t answer_bytes(const Context&, const FindCoordinatorRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const FindCoordinatorRequest& request) {
   return (request.coordinator_keys.size() + 1) * kEntryBytes;
 }
 
-std::size_t answer_bytes(const Context&, const CreateTopicsRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const CreateTopicsRequest& request) {
   return kEntryBytes + request.topics.size() * kTopicConfigsBytes;
 }
 
-std::size_t answer_bytes(const Context&, const DeleteTopicsRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const DeleteTopicsRequest& request) {
   return (request.topics.size() + request.topic_names.size() + 1) * kEntryBytes;
 }
 
-std::size_t answer_bytes(const Context&, const InitProducerIdRequest&) { return kEntryBytes; }
+std::size_t answer_bytes(const Context&, const Request&, const InitProducerIdRequest&) {
+  return kEntryBytes;
+}
 
-std::size_t answer_bytes(const Context&, const DescribeConfigsRequest& request) {
+std::size_t answer_bytes(const Context&, const Request&, const DescribeConfigsRequest& request) {
   const bool documented = request.include_synonyms || request.include_documentation;
   return kEntryBytes +
          request.resources.size() * (documented ? kDocumentedConfigsBytes : kDescribedConfigsBytes);

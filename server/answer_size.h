@@ -14,15 +14,24 @@
 
 namespace lastword::server {
 
-std::size_t answer_bytes(const Context& context, const ProduceRequest& request);
-std::size_t answer_bytes(const Context& context, const FetchRequest& request);
-std::size_t answer_bytes(const Context& context, const ListOffsetsRequest& request);
-std::size_t answer_bytes(const Context& context, const MetadataRequest& request);
-std::size_t answer_bytes(const Context& context, const FindCoordinatorRequest& request);
-std::size_t answer_bytes(const Context& context, const CreateTopicsRequest& request);
-std::size_t answer_bytes(const Context& context, const DeleteTopicsRequest& request);
-std::size_t answer_bytes(const Context& context, const InitProducerIdRequest& request);
-std::size_t answer_bytes(const Context& context, const OffsetForLeaderEpochRequest& request);
-std::size_t answer_bytes(const Context& context, const DescribeConfigsRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const ProduceRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info, const FetchRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const ListOffsetsRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const MetadataRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const FindCoordinatorRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const CreateTopicsRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const DeleteTopicsRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const InitProducerIdRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const OffsetForLeaderEpochRequest& request);
+std::size_t answer_bytes(const Context& context, const Request& info,
+                         const DescribeConfigsRequest& request);
 
 }  // namespace lastword::server

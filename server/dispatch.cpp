@@ -37,7 +37,7 @@ Error undecodable(const Error& why) {
 template <Message RequestBody>
 awaitable<Result<FrameCharge>> charge_for(const Call& call, const RequestBody& request) {
   if (!call.info.charge) co_return FrameCharge();
-  co_return co_await call.info.charge(answer_bytes(call.context, request));
+  co_return co_await call.info.charge(answer_bytes(call.context, call.info, request));
 }
 
 // The usual case: decoded request in, response out.

@@ -45,6 +45,8 @@ awaitable<InitProducerIdResponse> init_producer_id(Context& context, const Reque
                                                    InitProducerIdRequest request);
 awaitable<ListOffsetsResponse> list_offsets(Context& context, const Request& info,
                                             ListOffsetsRequest request);
+/// Before version 1 an empty list asks for all topics, since then null does, and empty for none.
+bool asks_for_all_topics(const MetadataRequest& request, std::int16_t version);
 awaitable<MetadataResponse> metadata(Context& context, const Request& info,
                                      MetadataRequest request);
 awaitable<OffsetForLeaderEpochResponse> offset_for_leader_epoch(

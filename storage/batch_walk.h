@@ -61,12 +61,4 @@ struct Run {
 std::optional<Run> run_at(const std::vector<DamagedRange>& damaged, const SegmentInfo& info,
                           std::uint64_t position);
 
-inline bool belongs_to(const DamagedRange& range, const SegmentInfo& info) {
-  return range.segment_base_offset == info.base_offset &&
-         range.segment_generation == info.generation;
-}
-inline bool same_file(const SegmentInfo& a, const SegmentInfo& b) {
-  return a.base_offset == b.base_offset && a.generation == b.generation;
-}
-
 }  // namespace lastword::storage

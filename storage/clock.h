@@ -5,6 +5,7 @@
 // Lifetime  outlives everything that was given a reference to it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -21,6 +22,12 @@ inline std::int64_t later(std::int64_t moment_ms, std::int64_t by_ms) {
 /// because the clock has gone back since, is over now: no wait grows by what the clock jumps.
 inline std::int64_t wait_ends_ms(std::int64_t since_ms, std::int64_t wait_ms, std::int64_t now_ms) {
   return since_ms < 0 || since_ms > now_ms ? now_ms : later(since_ms, wait_ms);
+}
+
+/// How long to wait after so many failures in a row (at least one): `first_ms`, doubled each time.
+inline std::int64_t backed_off_ms(int failures, std::int64_t first_ms, std::int64_t longest_ms) {
+  constexpr int kDoublingsMax = 10;
+  return std::min(first_ms << std::clamp(failures - 1, 0, kDoublingsMax), longest_ms);
 }
 
 class Clock {

@@ -5,9 +5,9 @@
 //           sync_data(), and of later writes any part; names are as of the last sync_directory(),
 //           later creations, renames and removals may or may not have happened, each whole.
 //           After a crash of the process alone everything that returned is there.
-// Errors    kStorage with call, path and reason; kDiskFull for ENOSPC and EDQUOT, but not from a
-//           sync: what is full may be tried again, a sync that failed never; kNotFound where a path
-//           is missing.
+// Errors    kStorage with call, path and reason; kDiskFull for ENOSPC, EDQUOT and EFBIG, but not
+//           from a sync: what is full may be tried again, a sync that failed never; kNotFound where
+//           a path is missing.
 // Threads   any thread may call anything; one File may be read and written by several at once.
 // Lifetime  files outlive the FileSystem's paths: a removed file can be read until it is released.
 #pragma once

@@ -166,12 +166,7 @@ Result<> Log::Impl::handle_missing_file(const Place& place) {
     listed = listed || same_file(segment->info, place.info);
   }
   if (!listed) return {};
-  auto added = add_damage({.segment_base_offset = place.info.base_offset,
-                           .segment_generation = place.info.generation,
-                           .position = 0,
-                           .length_bytes = place.info.size_bytes,
-                           .first_offset = place.info.base_offset,
-                           .last_offset = place.info.last_offset});
+  auto added = add_damage(damage_of_all(place.info));
   return added || added.error().kind != ErrorKind::kClosed ? Result<>() : std::move(added);
 }
 

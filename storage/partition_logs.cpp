@@ -66,13 +66,13 @@ void PartitionLogs::open_again(std::vector<PartitionToOpen> failed) {
 }
 
 bool PartitionLogs::is_due(const Partition& partition) const {
-  constexpr int kDoublingsMax = 10;
   Lock lock(failures_mutex_);
   const auto found = failures_.find(&partition);
   if (found == failures_.end() || found->second.count < 2) return true;
-  const std::int64_t doubled = kFirstPauseMs << std::min(found->second.count - 2, kDoublingsMax);
+  const std::int64_t pause_ms =
+      backed_off_ms(found->second.count - 1, kFirstPauseMs, kLongestPauseMs);
   const TimestampMs now = env_.clock.now_ms();
-  return wait_ends_ms(found->second.last_ms, std::min(doubled, kLongestPauseMs), now) <= now;
+  return wait_ends_ms(found->second.last_ms, pause_ms, now) <= now;
 }
 
 Result<> PartitionLogs::open_one(const PartitionToOpen& wanted) {

@@ -66,11 +66,7 @@ Result<> Recovery::check_closed(const SegmentInfo& row, const FileStatus& status
     if (!file) return file.take_error();
     return (*file)->truncate(row.size_bytes);
   }
-  DamagedRange lost{.segment_base_offset = row.base_offset,
-                    .segment_generation = row.generation,
-                    .length_bytes = row.size_bytes,
-                    .first_offset = row.base_offset,
-                    .last_offset = std::max(row.base_offset, row.last_offset)};
+  DamagedRange lost = damage_of_all(row);
   if (status.exists) {
     auto file = env_.cache.open(path);
     if (!file) return file.take_error();

@@ -63,6 +63,22 @@ struct DamagedRange {
   bool operator==(const DamagedRange&) const = default;
 };
 
+inline bool same_file(const SegmentInfo& a, const SegmentInfo& b) {
+  return a.base_offset == b.base_offset && a.generation == b.generation;
+}
+inline bool belongs_to(const DamagedRange& range, const SegmentInfo& info) {
+  return range.segment_base_offset == info.base_offset &&
+         range.segment_generation == info.generation;
+}
+/// All of a segment, as when its file is missing.
+inline DamagedRange damage_of_all(const SegmentInfo& info) {
+  return {.segment_base_offset = info.base_offset,
+          .segment_generation = info.generation,
+          .length_bytes = info.size_bytes,
+          .first_offset = info.base_offset,
+          .last_offset = std::max(info.base_offset, info.last_offset)};
+}
+
 struct LeaderEpoch {
   std::int32_t epoch = 0;
   Offset start_offset = 0;

@@ -99,8 +99,9 @@ class TopicStore {
   Result<TopicOptions> check(const NewTopic& topic) const;
   Result<TopicPtr> create(const NewTopic& topic);
   /// kUnknownTopic, kPolicyViolation for a topic that the config file names. Visible at once; files
-  /// go when the last reader is done. Waits for logs of the topic that are being opened. With an
-  /// `id`, a topic of that name with another one is unknown.
+  /// go when the last reader is done. Waits for logs of the topic that are being opened, and for
+  /// those who use its folders: a pass ends at its next batch. With an `id`, a topic of that name
+  /// with another one is unknown.
   Result<TopicPtr> remove(const std::string& name, const std::optional<TopicId>& id = {});
 
   /// After a reload of the config file: defaults change, topics named there are made or adapted,

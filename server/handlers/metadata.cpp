@@ -25,13 +25,7 @@ class Describing {
   Describing(Context& context, const Request& info, const MetadataRequest& request)
       : context_(context), info_(info), request_(request), options_(context.options.load()) {}
 
-  /// Before version 1 an empty list asks for all topics, since then null does, and empty for none.
-  bool all_topics() const {
-    if (info_.api_version < kFirstVersionWithNull) {
-      return !request_.topics || request_.topics->empty();
-    }
-    return !request_.topics;
-  }
+  bool all_topics() const { return asks_for_all_topics(request_, info_.api_version); }
 
   /// Topics that this request brings into being.
   std::vector<std::string> to_create() const {
@@ -121,6 +115,11 @@ class Describing {
 };
 
 }  // namespace
+
+bool asks_for_all_topics(const MetadataRequest& request, std::int16_t version) {
+  if (version >= kFirstVersionWithNull) return !request.topics;
+  return !request.topics || request.topics->empty();
+}
 
 awaitable<MetadataResponse> metadata(Context& context, const Request& info,
                                      MetadataRequest request) {

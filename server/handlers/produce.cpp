@@ -202,11 +202,16 @@ std::chrono::steady_clock::time_point deadline_of(const ProduceRequest& request)
   return steady_clock::now() + std::chrono::milliseconds(request.timeout_ms);
 }
 
+// A batch that is packed anew is a copy. It is made at its log's turn, so that few of them exist.
+bool is_copied(const Write& write) {
+  return write.options->compression_type != CompressionType::kProducer;
+}
+
 // Whether checking takes no longer than a hop to another thread does.
 bool is_checked_soon(const std::vector<Write>& writes) {
   std::size_t bytes = 0;
   for (const Write& write : writes) {
-    if (!write.records) continue;
+    if (!write.records || is_copied(write)) continue;
     const auto header = read_batch_header(*write.records);
     if (header && header->codec() != Codec::kNone) return false;
     bytes += write.records->size();
@@ -215,13 +220,15 @@ bool is_checked_soon(const std::vector<Write>& writes) {
 }
 
 // One at a time for the whole broker, in turn, so that a few of them hold up neither the disk pool
-// nor the memory.
+// nor the memory. `then` runs on the disk pool as well, before the next one's turn.
+template <class Then>
 awaitable<void> check_large(Context& context, Shared& shared, std::vector<Write>& writes,
-                            ProduceResponse& response) {
+                            ProduceResponse& response, Then then) {
   for (Write& write : writes) {
     if (!write.large) continue;
     PartitionResult& result = result_of(response, write);
     if (context.progress.stopped()) {
+      write.large = false;
       fail(result, ErrorCode::kNotLeaderOrFollower, "the broker is stopping");
       continue;
     }
@@ -230,18 +237,19 @@ awaitable<void> check_large(Context& context, Shared& shared, std::vector<Write>
     co_await turn.take(std::move(the_one));
     co_await on(context.disk, [&] {
       check_one(shared, write, result, std::numeric_limits<std::size_t>::max());
+      then(write, result);
       return true;
     });
   }
 }
 
-// Checks everything, then appends what is good. Whoever waits for a turn holds no thread.
-awaitable<void> write_all(Context& context, const Request& info, std::vector<Write>& writes,
+// Everything that is no copy, without a turn at its log.
+awaitable<void> check_all(Context& context, Shared& shared, std::vector<Write>& writes,
                           ProduceResponse& response) {
-  Shared shared{context, info};
   const auto check = [&] {
     for (Write& write : writes) {
-      check_one(shared, write, result_of(response, write), kLargeOutputBytes);
+      if (!is_copied(write))
+        check_one(shared, write, result_of(response, write), kLargeOutputBytes);
     }
     return true;
   };
@@ -250,20 +258,33 @@ awaitable<void> write_all(Context& context, const Request& info, std::vector<Wri
   } else {
     co_await on(context.disk, check);
   }
-  co_await check_large(context, shared, writes, response);
+  co_await check_large(context, shared, writes, response, [](Write&, PartitionResult&) {});
+}
+
+// Checks, then appends what is good. Whoever waits for a turn holds no thread.
+awaitable<void> write_all(Context& context, const Request& info, std::vector<Write>& writes,
+                          ProduceResponse& response) {
+  Shared shared{context, info};
+  co_await check_all(context, shared, writes, response);
   std::vector<Turns::Key> logs;
   for (const Write& write : writes) {
-    if (write.checked) logs.push_back(write.found.partition.get());
+    if (write.checked || is_copied(write)) logs.push_back(write.found.partition.get());
   }
   if (logs.empty()) co_return;
+  const auto append = [](Write& write, PartitionResult& result) {
+    if (write.checked) append_one(write, result);
+  };
   Turns::Held turns(context.append_turns);
   co_await turns.take(std::move(logs));
   co_await on(context.disk, [&] {
     for (Write& write : writes) {
-      if (write.checked) append_one(write, result_of(response, write));
+      PartitionResult& result = result_of(response, write);
+      if (is_copied(write)) check_one(shared, write, result, kLargeOutputBytes);
+      append(write, result);
     }
     return true;
   });
+  co_await check_large(context, shared, writes, response, append);
 }
 
 awaitable<ProduceResponse> at_once(ProduceResponse response) { co_return response; }

@@ -43,6 +43,12 @@ class Cleaning : public ::testing::Test {
     cleaner_ = std::thread([this] { clean(); });
     ASSERT_TRUE(server_.files.wait_until_held());
   }
+  void switch_to_delete() {
+    const auto log = server_.broker->store().partition(ServerFixture::kTopic, 0)->log();
+    auto options = *log->options();
+    options.cleanup_policy = {.remove = true, .compact = false};
+    log->set_options(std::make_shared<const TopicOptions>(options));
+  }
   void end_pass() {
     server_.files.release();
     cleaner_.join();
@@ -84,12 +90,10 @@ TEST_F(Cleaning, EndsWhenThePolicyIsChangedToDeleteMeanwhile) {
   fill(1, 100);
   produce(*client_, one_record("k0", "again"));
   begin_pass();
-  const auto log = server_.broker->store().partition(ServerFixture::kTopic, 0)->log();
-  auto options = *log->options();
-  options.cleanup_policy = {.remove = true, .compact = false};
-  log->set_options(std::make_shared<const TopicOptions>(options));
+  switch_to_delete();
   end_pass();
   EXPECT_EQ(offsets().size(), 101U);
+  const auto log = server_.broker->store().partition(ServerFixture::kTopic, 0)->log();
   const auto files = server_.memory.list(log->identity().directory);
   ASSERT_TRUE(files);
   for (const std::string& name : *files) {
@@ -101,10 +105,7 @@ TEST_F(Cleaning, EndsWhenThePolicyIsChangedToDeleteMeanwhile) {
 TEST_F(Cleaning, CommitsNothingOnceThePolicyIsDelete) {
   fill(50, 3);
   begin_pass();
-  const auto log = server_.broker->store().partition(ServerFixture::kTopic, 0)->log();
-  auto options = *log->options();
-  options.cleanup_policy = {.remove = true, .compact = false};
-  log->set_options(std::make_shared<const TopicOptions>(options));
+  switch_to_delete();
   end_pass();
   EXPECT_EQ(offsets().size(), 150U);
 }

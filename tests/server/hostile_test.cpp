@@ -308,6 +308,30 @@ TEST_F(Hostile, BatchesThatUnpackToGigabytesAreRefused) {
   for (std::thread& attacker : attackers) attacker.join();
 }
 
+/// What is packed anew is made one by one, not all before the first is appended.
+TEST_F(Hostile, BatchesThatAreUnpackedOnAppendDoNotAddUp) {
+  start();
+  constexpr std::int32_t kPartitions = 400;
+  auto admin = client();
+  CreateTopicsRequest create;
+  create.topics.push_back(
+      {.name = "plain", .num_partitions = kPartitions, .replication_factor = 1});
+  create.topics[0].configs.push_back({.name = "compression.type", .value = "uncompressed"});
+  ASSERT_EQ(admin.call<CreateTopicsResponse>(create, 7).topics.at(0).error_code, ErrorCode::kNone);
+  const Bytes zeros(1'000'000);
+  const Bytes packed = batch({.records = {{.key = "k", .value = to_text(zeros)}},
+                              .codec = Codec::kZstd,
+                              .timestamp = now_ms()});
+  auto request = produce_request(packed, 1, "plain");
+  for (std::int32_t i = 1; i < kPartitions; ++i) {
+    request.topic_data[0].partition_data.push_back({.index = i, .records = RecordsField{packed}});
+  }
+  const auto answer = admin.call<ProduceResponse>(request, kProduceVersion);
+  EXPECT_EQ(answer.responses.at(0).partition_responses.at(0).error_code, ErrorCode::kNone);
+  constexpr std::int64_t kFew = 150'000'000;
+  EXPECT_TRUE(!kMemoryCounts || daemon().peak_memory_bytes() < kFew);
+}
+
 /// Each is good by itself. They wait for each other, and nobody for them; nor does a stop.
 TEST_F(Hostile, BatchesThatUnpackToMuchHoldUpNobodyElse) {
   start();

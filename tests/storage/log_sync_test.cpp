@@ -27,6 +27,14 @@ class LogSyncTest : public testing::Test, protected LogFixture {
     EXPECT_FALSE(synced);
     return synced ? ErrorKind::kMalformed : synced.error().kind;
   }
+  /// Offset 0 durable, 1 behind a fence that no manifest tells of, since no sync works.
+  void fence_without_a_manifest() {
+    append("a");
+    sync();
+    append("b");
+    files.fail_syncs();
+    EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  }
   /// Offsets 0 and 1 durable, 2 to 4 behind the fence.
   void fence() {
     append(produced(0));
@@ -213,11 +221,7 @@ TEST_F(LogSyncTest, ARollBesideAFailingSyncAcknowledgesNothing) {
 }
 
 TEST_F(LogSyncTest, FencesEvenIfTheFenceCannotBeWrittenDown) {
-  append("a");
-  sync();
-  append("b");
-  files.fail_syncs();
-  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  fence_without_a_manifest();
   EXPECT_TRUE(log->offsets().fenced);
   files.let_sync();
   ASSERT_TRUE(log->heal());
@@ -225,11 +229,7 @@ TEST_F(LogSyncTest, FencesEvenIfTheFenceCannotBeWrittenDown) {
 }
 
 TEST_F(LogSyncTest, AFenceThatCouldNotBeWrittenDownIsInEachLaterManifest) {
-  append("a");
-  sync();
-  append("b");
-  files.fail_syncs();
-  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  fence_without_a_manifest();
   files.let_sync();
   ASSERT_TRUE(log->drop_before(1));
   crash_and_open(CrashKind::kProcess);
@@ -239,11 +239,7 @@ TEST_F(LogSyncTest, AFenceThatCouldNotBeWrittenDownIsInEachLaterManifest) {
 }
 
 TEST_F(LogSyncTest, AHealWritesTheFenceDownFirst) {
-  append("a");
-  sync();
-  append("b");
-  files.fail_syncs();
-  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  fence_without_a_manifest();
   files.let_sync();
   files.fail_syncs(".log");
   EXPECT_FALSE(log->heal());
@@ -254,20 +250,12 @@ TEST_F(LogSyncTest, AHealWritesTheFenceDownFirst) {
 }
 
 TEST_F(LogSyncTest, ItIsNotClosedWellBeforeItsFenceIsWrittenDown) {
-  append("a");
-  sync();
-  append("b");
-  files.fail_syncs();
-  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  fence_without_a_manifest();
   EXPECT_FALSE(log->close());
 }
 
 TEST_F(LogSyncTest, ClosedItHasItsFenceWrittenDown) {
-  append("a");
-  sync();
-  append("b");
-  files.fail_syncs();
-  EXPECT_EQ(sync_error(), ErrorKind::kFenced);
+  fence_without_a_manifest();
   files.let_sync();
   close();
   reopen();
